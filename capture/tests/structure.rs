@@ -414,6 +414,43 @@ fn no_name_of_a_type_is_used_twice() {
     }
 }
 
+/// The public types of a file that a feature gives another variant or public field, without `#[non_exhaustive]`: a program that
+/// compiles without the feature might not compile with it.
+fn changed_by_features(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut open, mut is_exhaustive, mut is_conditional) = ("", true, false);
+    for line in code.lines() {
+        let kind = ["pub struct ", "pub enum "].iter().find_map(|kind| line.strip_prefix(kind));
+        match line.trim() {
+            "#[non_exhaustive]" => is_exhaustive = false,
+            text if text.starts_with("#[cfg(") => is_conditional = text.contains("feature"),
+            text if text.starts_with("#[") => {}
+            _ if kind.is_some() => open = kind.filter(|_| is_exhaustive).unwrap_or_default(),
+            "}" if line == "}" => (open, is_exhaustive) = ("", true),
+            text => {
+                let is_reachable = text.starts_with("pub ") || text.starts_with(char::is_uppercase);
+                if is_conditional && is_reachable && !open.is_empty() {
+                    found.push(open);
+                }
+                is_conditional = false;
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_feature_adds_a_variant_or_field_to_an_exhaustive_type() {
+    for (name, _) in LAYERS {
+        for (module, code) in &Package::read(name).code {
+            assert_eq!(changed_by_features(code), [""; 0], "{name}: {}", shown(module));
+        }
+    }
+    let code = "pub enum Version {\n    One,\n    #[cfg(feature = \"two\")]\n    Two,\n}\n";
+    assert_eq!(changed_by_features(code), ["Version {"]);
+    assert_eq!(changed_by_features(&format!("#[non_exhaustive]\n{code}")), [""; 0]);
+}
+
 /// The trees of the `use` declarations of a file, each with the spaces before it.
 fn declarations(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.match_indices("use ").filter_map(|(at, _)| {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::error;
-use rpcrdma::rules::{self, Exchange, Finding, Lists, Report, Sent, SentV2, Severity};
+use rpcrdma::rules::{self, Exchange, Finding, Report, Sent, SentV2, Severity};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2, ReactionV2};
 use rpcrdma_fuzz::reference::{self, Refusal};
@@ -41,11 +41,11 @@ fn judged(case: &Case) -> Found {
     let Some(call) = &case.call else { return found };
     if case.format == Format::V1 {
         let (call, reply) = (v1::Message::decode(call).unwrap(), v1::Message::decode(&case.octets).unwrap());
-        rules::exchange(&Exchange { call: Lists::from(&call), reply: Lists::from(&reply) }, &mut take(&mut found));
+        rules::exchange(&Exchange::new(&call, &reply), &mut take(&mut found));
     } else {
         let [call, reply] =
             [call, &case.octets].map(|octets| MessageV2::decode(family(case.format), octets).unwrap().header);
-        rules::exchange_v2(&Exchange { call: Lists::from(&call), reply: Lists::from(&reply) }, &mut take(&mut found));
+        rules::exchange_v2(&Exchange::new(&call, &reply), &mut take(&mut found));
     }
     found
 }

@@ -5,7 +5,6 @@ use core::ptr;
 
 use rpcrdma::endpoint::{CallId, InputError, Item, PayloadFormats, Ranges, Terms, Version};
 use rpcrdma::segment::Segment;
-#[cfg(feature = "version-2")]
 use rpcrdma::v2::Family;
 use rpcrdma::{EncodeError, PrivateData};
 
@@ -325,12 +324,10 @@ const fn version(number: u32) -> Result<Version, rpcrdma_status> {
 }
 
 pub(crate) const fn version_number(version: Version) -> u32 {
-    match version {
-        Version::One => RPCRDMA_VERSION_1,
-        #[cfg(feature = "version-2")]
-        Version::Two(Family::A) => RPCRDMA_VERSION_2A,
-        #[cfg(feature = "version-2")]
-        Version::Two(Family::B) => RPCRDMA_VERSION_2B,
+    match version.family() {
+        None => RPCRDMA_VERSION_1,
+        Some(Family::A) => RPCRDMA_VERSION_2A,
+        Some(Family::B) => RPCRDMA_VERSION_2B,
     }
 }
 

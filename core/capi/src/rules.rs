@@ -165,7 +165,7 @@ pub unsafe extern "C" fn rpcrdma_judge_reply(
             Ok(message) => Ok(Lists::from(&message)),
             Err(_) => Err(RPCRDMA_NOT_DECODED),
         };
-        let exchange = Exchange { call: lists(call)?, reply: lists(reply)? };
+        let exchange = Exchange::new(lists(call)?, lists(reply)?);
         rules::exchange(&exchange, &mut |finding| {
             findings.put(rpcrdma_finding::new(finding, reaction(None)));
         });
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn rpcrdma_judge_reply_v2(
             Ok((header, _)) => Ok(Lists::from(&header)),
             Err(_) => Err(RPCRDMA_NOT_DECODED),
         };
-        let exchange = Exchange { call: lists(call)?, reply: lists(reply)? };
+        let exchange = Exchange::new(lists(call)?, lists(reply)?);
         rules::exchange_v2(&exchange, &mut |finding| {
             findings.put(rpcrdma_finding::new(finding, reaction_v2(None)));
         });

@@ -2,7 +2,6 @@
 
 use core::fmt::{self, Write};
 
-use rpcrdma::endpoint::Version;
 use rpcrdma::error::{DecodeError, DecodeErrorKind, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk};
 use rpcrdma::rpc::{Auth, Denial, Mismatch, ReplyBody, RpcCall, RpcError, RpcErrorKind, RpcReply};
@@ -18,9 +17,9 @@ pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let (mut digest, mut sends, mut decoded) = (Digest::new(), 0, 0);
     for (version, send) in recorded::sends() {
         digest.word(Family::of(send).map_or(0, |family| if family == Family::A { 1 } else { 2 }));
-        let is_decoded = match version {
-            Version::One => version_1(&mut digest, send),
-            Version::Two(family) => version_2(&mut digest, family, send),
+        let is_decoded = match version.family() {
+            None => version_1(&mut digest, send),
+            Some(family) => version_2(&mut digest, family, send),
         };
         sends += 1;
         decoded += u32::from(is_decoded);

@@ -30,16 +30,16 @@ pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let mut before = None;
     for (version, send) in recorded::sends() {
         for receiver in [Role::Requester, Role::Responder] {
-            match version {
-                Version::One => judge.version_1(send, receiver),
-                Version::Two(family) => judge.version_2(family, send, receiver),
+            match version.family() {
+                None => judge.version_1(send, receiver),
+                Some(family) => judge.version_2(family, send, receiver),
             }
         }
         let this = lists(version, send).map(|lists| (version, lists));
         if let (Some((earlier, call)), Some((_, reply))) = (before, this)
             && earlier == version
         {
-            judge.exchange(version, &Exchange { call, reply });
+            judge.exchange(version, &Exchange::new(call, reply));
         }
         before = this;
     }
@@ -48,9 +48,9 @@ pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
 }
 
 fn lists(version: Version, send: &[u8]) -> Option<Lists<'_>> {
-    match version {
-        Version::One => Message::decode(send).ok().map(|message| Lists::from(&message)),
-        Version::Two(family) => HeaderV2::decode(family, send).ok().map(|(header, _)| Lists::from(&header)),
+    match version.family() {
+        None => Message::decode(send).ok().map(|message| Lists::from(&message)),
+        Some(family) => HeaderV2::decode(family, send).ok().map(|(header, _)| Lists::from(&header)),
     }
 }
 
@@ -76,9 +76,9 @@ impl Judge {
 
     fn exchange(&mut self, version: Version, exchange: &Exchange<'_>) {
         let mut take = |finding: &Finding<'_>| self.finding(finding, NOT_SAID);
-        match version {
-            Version::One => rules::exchange(exchange, &mut take),
-            Version::Two(_) => rules::exchange_v2(exchange, &mut take),
+        match version.family() {
+            None => rules::exchange(exchange, &mut take),
+            Some(_) => rules::exchange_v2(exchange, &mut take),
         }
         self.end();
     }

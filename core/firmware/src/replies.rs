@@ -3,7 +3,6 @@
 use core::fmt::{self, Write};
 
 use rpcrdma::EncodeError;
-use rpcrdma::endpoint::Version;
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, ReplyError};
 use rpcrdma::prefix::Prefix;
@@ -33,9 +32,9 @@ struct Replies {
 pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let mut replies = Replies { digest: Digest::new(), encoded: 0 };
     for (version, send) in recorded::sends() {
-        match version {
-            Version::One => replies.version_1(send),
-            Version::Two(family) => replies.version_2(family, send),
+        match version.family() {
+            None => replies.version_1(send),
+            Some(family) => replies.version_2(family, send),
         }
     }
     let Replies { digest, encoded } = replies;

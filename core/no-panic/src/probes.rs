@@ -502,16 +502,26 @@ fn finding(finding: &Finding<'_>) {
     see((finding.rule.slug, finding.severity.name(), finding.offset));
 }
 
+/// A rule of a caller's own, and a breach of it.
+#[inline(never)]
+fn own_rule(input: &[u8]) {
+    static RULE: rules::Rule =
+        rules::Rule::new("own", Severity::Hazard, "1").summary("a").reason("b").correct("c").answer(Reaction::Discard);
+    let message = format_args!("{}", input.len());
+    finding(&Finding::new(&RULE, black_box(5), message).with_severity(black_box(Severity::Error)));
+}
+
 #[inline(never)]
 fn judged(input: &[u8]) {
     for sender in [None, Some(Role::Requester), Some(Role::Responder)] {
-        let sent = Sent { length: black_box(5000), ..Sent::new(input, sender) };
+        let mut sent = Sent::new(input, sender);
+        sent.length = black_box(5000);
         rules::send(&sent, &mut finding);
         see(rules::find("version").and_then(|rule| sent.reaction(rule, black_box(Role::Responder))));
     }
     let (call, reply) = input.split_at_checked(black_box(100)).unwrap_or_default();
     if let (Ok(call), Ok(reply)) = (Message::decode(call), Message::decode(reply)) {
-        let exchange = Exchange { call: (&call).into(), reply: (&reply).into() };
+        let exchange = Exchange::new(&call, &reply);
         rules::exchange(&exchange, &mut finding);
         rules::exchange_v2(&exchange, &mut finding);
         rules::segments(&call, |place, segment, at| {
@@ -520,6 +530,7 @@ fn judged(input: &[u8]) {
         });
         see(rules::unreduced(&call, black_box(5000)));
     }
+    own_rule(input);
     see(rules::find(core::str::from_utf8(input).unwrap_or_default()));
     see((rules::all().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));
 }

@@ -6,7 +6,21 @@ use crate::v2::Family;
 
 /// Version and wire format of a connection. They never change on one connection (version two draft -01, "Initial
 /// Connection State"; -07 section 4.3).
+///
+/// The feature `version-2` adds a variant. [`Self::family`] tells the versions apart with and without it:
+///
+/// ```
+/// use rpcrdma::endpoint::Version;
+/// use rpcrdma::v2::Family;
+///
+/// let fixed_words = |version: Version| match version.family() {
+///     None | Some(Family::B) => 4,
+///     Some(Family::A) => 5,
+/// };
+/// assert_eq!(fixed_words(Version::One), 4);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Version {
     /// Version 1 (RFC 8166).
     #[default]

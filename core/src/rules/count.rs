@@ -2,90 +2,50 @@
 
 use core::fmt;
 
-use super::{Report, Rule, SendRow, Sent, Severity, explained};
+use super::{Report, Rule, SendRow, Sent, Severity};
 use crate::error::Role;
 
 pub(super) static RULES: [SendRow; 2] = [
     SendRow {
-        rule: &Rule {
-            slug: "credit-zero-grant",
-            severity: Severity::Error,
-            section: "RFC 8166 3.3.1",
-            summary: explained("a reply never grants 0 credits"),
-            reason: explained(
-                "The requester could not send anything any more, so it would never learn of new credits.",
-            ),
-            correct: explained("A responder grants at least 1, even in errors."),
-            answer: None,
-        },
+        rule: &Rule::new("credit-zero-grant", Severity::Error, "RFC 8166 3.3.1")
+.summary("a reply never grants 0 credits")
+.reason("The requester could not send anything any more, so it would never learn of new credits.")
+.correct("A responder grants at least 1, even in errors."),
         judge: credit_zero_grant,
     },
     SendRow {
-        rule: &Rule {
-            slug: "credit-zero-request",
-            severity: Severity::Hazard,
-            section: "RFC 8166 3.3.1",
-            summary: explained("a call does not request 0 credits"),
-            reason: explained("Some responders grant what is requested, and nobody may grant 0."),
-            correct: explained(
-                "A requester requests credits for as many calls as it may want to have in flight. A responder answers the \
-                      call, and grants at least 1.",
-            ),
-            answer: None,
-        },
+        rule: &Rule::new("credit-zero-request", Severity::Hazard, "RFC 8166 3.3.1")
+.summary("a call does not request 0 credits")
+.reason("Some responders grant what is requested, and nobody may grant 0.")
+.correct("A requester requests credits for as many calls as it may want to have in flight. A responder answers the \
+                      call, and grants at least 1."),
         judge: credit_zero_request,
     },
 ];
 
 /// Calls in flight and the last grant.
-pub static CREDIT_EXCEEDED: Rule = Rule {
-    slug: "credit-exceeded",
-    severity: Severity::Error,
-    section: "RFC 8166 3.3.1",
-    summary: explained("the calls in flight never exceed the last grant"),
-    reason: explained("The responder has posted as many Receives as it granted; one more Send may end the connection."),
-    correct: explained("A requester waits for a reply before it sends another call."),
-    answer: None,
-};
+pub static CREDIT_EXCEEDED: Rule = Rule::new("credit-exceeded", Severity::Error, "RFC 8166 3.3.1")
+    .summary("the calls in flight never exceed the last grant")
+    .reason("The responder has posted as many Receives as it granted; one more Send may end the connection.")
+    .correct("A requester waits for a reply before it sends another call.");
 /// Calls before the first grant.
-pub static CREDIT_INITIAL: Rule = Rule {
-    slug: "credit-initial",
-    severity: Severity::Error,
-    section: "RFC 8166 3.3.3",
-    summary: explained("only one call is sent before the first reply"),
-    reason: explained("Until the responder has said how many Receives it has posted, nobody knows."),
-    correct: explained("A requester sends one call on a new connection, and waits for its reply."),
-    answer: None,
-};
+pub static CREDIT_INITIAL: Rule = Rule::new("credit-initial", Severity::Error, "RFC 8166 3.3.3")
+    .summary("only one call is sent before the first reply")
+    .reason("Until the responder has said how many Receives it has posted, nobody knows.")
+    .correct("A requester sends one call on a new connection, and waits for its reply.");
 /// Credits of the reverse direction.
-pub static REVERSE_CREDIT: Rule = Rule {
-    slug: "reverse-credit",
-    severity: Severity::Error,
-    section: "RFC 8167 4.1; RFC 8166 3.3.1, 3.3.3",
-    summary: explained(
-        "calls in the reverse direction are limited by their own credits, not by those of the forward direction",
-    ),
-    reason: explained(
-        "The client posts Receives for replies and, separately, as many as it granted for reverse calls.",
-    ),
-    correct: explained(
+pub static REVERSE_CREDIT: Rule = Rule::new("reverse-credit", Severity::Error, "RFC 8167 4.1; RFC 8166 3.3.1, 3.3.3")
+    .summary("calls in the reverse direction are limited by their own credits, not by those of the forward direction")
+    .reason("The client posts Receives for replies and, separately, as many as it granted for reverse calls.")
+    .correct(
         "A server sends one reverse call until the client has granted more in a reverse reply, and then no more \
               than that.",
-    ),
-    answer: None,
-};
+    );
 /// Length of a Send.
-pub static INLINE_EXCEEDED: Rule = Rule {
-    slug: "inline-exceeded",
-    severity: Severity::Error,
-    section: "RFC 8166 3.3.2, 3.3.3; RFC 8797",
-    summary: explained(
-        "a Send fits the receiver's inline threshold: 1024 octets, or what RFC 8797 private data agreed on",
-    ),
-    reason: explained("A longer Send does not fit the Receive that it meets, which ends the connection."),
-    correct: explained("A sender reduces items, or sends a long message."),
-    answer: None,
-};
+pub static INLINE_EXCEEDED: Rule = Rule::new("inline-exceeded", Severity::Error, "RFC 8166 3.3.2, 3.3.3; RFC 8797")
+    .summary("a Send fits the receiver's inline threshold: 1024 octets, or what RFC 8797 private data agreed on")
+    .reason("A longer Send does not fit the Receive that it meets, which ends the connection.")
+    .correct("A sender reduces items, or sends a long message.");
 
 fn credit_zero_grant(sent: &Sent<'_>, report: &mut Report<'_>) {
     if sent.is_from(Role::Responder)

@@ -1,232 +1,158 @@
 //! Framing of a message (RFC 8166 sections 4.1 to 4.6).
 
-use super::{Counted, Report, Rule, SendRow, Sent, Severity, explained, location};
+use super::{Counted, Report, Rule, SendRow, Sent, Severity, location};
 use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
 
 /// A requester sends no RDMA_ERROR (RFC 8166 section 4.2.4).
-pub static ERROR_FROM_REQUESTER: Rule = Rule {
-    slug: "error-from-requester",
-    severity: Severity::Error,
-    section: "RFC 8166 4.2.4",
-    summary: explained("a requester never sends RDMA_ERROR"),
-    reason: explained("Two ends that answered each other's errors would never stop."),
-    correct: explained("A requester discards a bad reply without an answer; a responder discards an RDMA_ERROR."),
-    answer: Some(Reaction::Discard),
-};
+pub static ERROR_FROM_REQUESTER: Rule = Rule::new("error-from-requester", Severity::Error, "RFC 8166 4.2.4")
+    .summary("a requester never sends RDMA_ERROR")
+    .reason("Two ends that answered each other's errors would never stop.")
+    .correct("A requester discards a bad reply without an answer; a responder discards an RDMA_ERROR.")
+    .answer(Reaction::Discard);
 
-pub(super) static ERROR_RANGE: Rule = Rule {
-    slug: "error-range",
-    severity: Severity::Error,
-    section: "RFC 8166 4.5, 4.5.1",
-    summary: explained(
-        "rdma_err is known; in ERR_VERS, low is not above high, and the refused version is outside the range",
-    ),
-    reason: explained("The requester chooses its next version from this range."),
-    correct: explained(
+pub(super) static ERROR_RANGE: Rule = Rule::new("error-range", Severity::Error, "RFC 8166 4.5, 4.5.1")
+    .summary("rdma_err is known; in ERR_VERS, low is not above high, and the refused version is outside the range")
+    .reason("The requester chooses its next version from this range.")
+    .correct(
         "A responder gives the lowest and the highest version that it supports, and does not refuse any \
               of them. A requester discards an RDMA_ERROR that it cannot read.",
-    ),
-    answer: None,
-};
+    );
 
 /// The RPC message has the XID of its header (RFC 8166 section 4.2.1).
-pub static XID_MISMATCH: Rule = Rule {
-    slug: "xid-mismatch",
-    severity: Severity::Error,
-    section: "RFC 8166 4.2.1, 4.5.2",
-    summary: explained("rdma_xid equals the XID of the RPC message"),
-    reason: explained(
+pub static XID_MISMATCH: Rule = Rule::new("xid-mismatch", Severity::Error, "RFC 8166 4.2.1, 4.5.2")
+    .summary("rdma_xid equals the XID of the RPC message")
+    .reason(
         "The transport finds the waiting call by one of these words, and RPC by the other. If they \
              differ, a reply completes the wrong call.",
-    ),
-    correct: explained(
+    )
+    .correct(
         "A sender copies the XID. A responder either answers ERR_CHUNK (section 4.5.2), or replies and \
               ignores the XID of the RPC message (section 4.2.1). Requesters may see either.",
-    ),
-    answer: None,
-};
+    );
 
 pub(super) static RULES: [SendRow; 14] = [
     SendRow {
-        rule: &Rule {
-            slug: "header-short",
-            severity: Severity::Error,
-            section: "RFC 8166 4.5",
-            summary: explained(
+        rule: &Rule::new("header-short", Severity::Error, "RFC 8166 4.5")
+            .summary(
                 "a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2, as \
                       many as its header type needs",
-            ),
-            reason: explained(
-                "Not even the XID of a shorter message can be trusted, so nobody could be told about the error.",
-            ),
-            correct: explained(
+            )
+            .reason("Not even the XID of a shorter message can be trusted, so nobody could be told about the error.")
+            .correct(
                 "A sender writes all three lists, each with at least the word that says it is empty. A receiver \
                       discards anything shorter without an answer.",
-            ),
-            answer: Some(DecodeErrorKind::HeaderShort.answer()),
-        },
+            )
+            .answer(DecodeErrorKind::HeaderShort.answer()),
         judge: header_short,
     },
     SendRow {
-        rule: &Rule {
-            slug: "version",
-            severity: Severity::Error,
-            section: "RFC 8166 4.2.2, 4.5.1",
-            summary: explained("rdma_vers is 1 on a version 1 connection"),
-            reason: explained(
-                "Only the four fixed words have the same place in every version; nothing after them can be read.",
-            ),
-            correct: explained(
+        rule: &Rule::new("version", Severity::Error, "RFC 8166 4.2.2, 4.5.1")
+            .summary("rdma_vers is 1 on a version 1 connection")
+            .reason("Only the four fixed words have the same place in every version; nothing after them can be read.")
+            .correct(
                 "A requester sends version 1 unless it has learned that the responder supports another. A \
                       responder answers ERR_VERS with the versions it supports.",
-            ),
-            answer: Some(DecodeErrorKind::Version.answer()),
-        },
+            )
+            .answer(DecodeErrorKind::Version.answer()),
         judge: version,
     },
     SendRow {
-        rule: &Rule {
-            slug: "proc-unknown",
-            severity: Severity::Error,
-            section: "RFC 8166 4.5.2",
-            summary: explained("rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)"),
-            reason: explained("rdma_proc says what follows it. If it is unknown, nothing more can be read."),
-            correct: explained("A sender uses one of these three. A responder answers ERR_CHUNK."),
-            answer: Some(DecodeErrorKind::Procedure.answer()),
-        },
+        rule: &Rule::new("proc-unknown", Severity::Error, "RFC 8166 4.5.2")
+            .summary("rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)")
+            .reason("rdma_proc says what follows it. If it is unknown, nothing more can be read.")
+            .correct("A sender uses one of these three. A responder answers ERR_CHUNK.")
+            .answer(DecodeErrorKind::Procedure.answer()),
         judge: proc_unknown,
     },
     SendRow {
-        rule: &Rule {
-            slug: "msgp-sent",
-            severity: Severity::Error,
-            section: "RFC 8166 4.6.1",
-            summary: explained("nobody sends RDMA_MSGP"),
-            reason: explained("Its padding was never fully specified, so two implementations cannot agree on it."),
-            correct: explained(
-                "A sender uses RDMA_MSG. A responder answers ERR_CHUNK; a requester discards the message.",
-            ),
-            answer: Some(Reaction::ErrChunk),
-        },
+        rule: &Rule::new("msgp-sent", Severity::Error, "RFC 8166 4.6.1")
+            .summary("nobody sends RDMA_MSGP")
+            .reason("Its padding was never fully specified, so two implementations cannot agree on it.")
+            .correct("A sender uses RDMA_MSG. A responder answers ERR_CHUNK; a requester discards the message.")
+            .answer(Reaction::ErrChunk),
         judge: msgp_sent,
     },
     SendRow {
-        rule: &Rule {
-            slug: "done-sent",
-            severity: Severity::Error,
-            section: "RFC 8166 4.6.2; draft reliable-reply 4.1.3",
-            summary: explained("nobody sends RDMA_DONE, unless both ends use responder-provided Read chunks"),
-            reason: explained(
-                "It ends a kind of transfer that version 1 does not have. It uses up a credit and gets no answer.",
-            ),
-            correct: explained("A sender does not send it. A receiver discards it without an answer."),
-            answer: Some(Reaction::Discard),
-        },
+        rule: &Rule::new("done-sent", Severity::Error, "RFC 8166 4.6.2; draft reliable-reply 4.1.3")
+            .summary("nobody sends RDMA_DONE, unless both ends use responder-provided Read chunks")
+            .reason("It ends a kind of transfer that version 1 does not have. It uses up a credit and gets no answer.")
+            .correct("A sender does not send it. A receiver discards it without an answer.")
+            .answer(Reaction::Discard),
         judge: done_sent,
     },
     SendRow { rule: &ERROR_FROM_REQUESTER, judge: error_from_requester },
     SendRow {
-        rule: &Rule {
-            slug: "list-flag",
-            severity: Severity::Error,
-            section: "RFC 8166 4.3; RFC 4506 4.19, 4.4",
-            summary: explained("a word that says whether an entry follows is 0 or 1"),
-            reason: explained(
+        rule: &Rule::new("list-flag", Severity::Error, "RFC 8166 4.3; RFC 4506 4.19, 4.4")
+            .summary("a word that says whether an entry follows is 0 or 1")
+            .reason(
                 "XDR has no other boolean. Another value suggests that sender and receiver disagree about where \
                      they are in the header.",
-            ),
-            correct: explained("A sender writes 0 or 1. A responder answers ERR_CHUNK."),
-            answer: Some(DecodeErrorKind::ListFlag.answer()),
-        },
+            )
+            .correct("A sender writes 0 or 1. A responder answers ERR_CHUNK.")
+            .answer(DecodeErrorKind::ListFlag.answer()),
         judge: list_flag,
     },
     SendRow {
-        rule: &Rule {
-            slug: "list-truncated",
-            severity: Severity::Error,
-            section: "RFC 8166 4.5.2",
-            summary: explained("the chunk lists end inside the Send"),
-            reason: explained(
-                "A receiver that followed a list past the end would read memory that belongs to something else.",
-            ),
-            correct: explained(
+        rule: &Rule::new("list-truncated", Severity::Error, "RFC 8166 4.5.2")
+            .summary("the chunk lists end inside the Send")
+            .reason("A receiver that followed a list past the end would read memory that belongs to something else.")
+            .correct(
                 "A sender makes its header fit the inline threshold, or uses fewer segments. A responder answers \
                       ERR_CHUNK.",
-            ),
-            answer: Some(DecodeErrorKind::ListTruncated.answer()),
-        },
+            )
+            .answer(DecodeErrorKind::ListTruncated.answer()),
         judge: list_truncated,
     },
     SendRow {
-        rule: &Rule {
-            slug: "nomsg-empty",
-            severity: Severity::Error,
-            section: "RFC 8166 4.2.4, 4.5.2",
-            summary: explained(
+        rule: &Rule::new("nomsg-empty", Severity::Error, "RFC 8166 4.2.4, 4.5.2")
+            .summary(
                 "RDMA_NOMSG has a chunk that can hold the Payload stream: a Position Zero Read chunk or a Reply chunk",
-            ),
-            reason: explained("The Send holds no RPC message, so without such a chunk there is none at all."),
-            correct: explained(
+            )
+            .reason("The Send holds no RPC message, so without such a chunk there is none at all.")
+            .correct(
                 "A requester puts a long call into a Position Zero Read chunk, a responder a long reply into the \
                       Reply chunk. A responder answers ERR_CHUNK.",
-            ),
-            answer: Some(Reaction::ErrChunk),
-        },
+            )
+            .answer(Reaction::ErrChunk),
         judge: nomsg_empty,
     },
     SendRow {
-        rule: &Rule {
-            slug: "nomsg-trailing",
-            severity: Severity::Warning,
-            section: "RFC 8166 4.2.4",
-            summary: explained("nothing follows the lists of RDMA_NOMSG"),
-            reason: explained(
+        rule: &Rule::new("nomsg-trailing", Severity::Warning, "RFC 8166 4.2.4")
+            .summary("nothing follows the lists of RDMA_NOMSG")
+            .reason(
                 "The Payload stream is in a chunk. Anything after the header has no meaning, and a receiver that \
                      took it for the RPC message would act on the wrong one.",
-            ),
-            correct: explained(
-                "A sender ends the Send with its lists. A responder answers ERR_CHUNK, or ignores what follows.",
-            ),
-            answer: None,
-        },
+            )
+            .correct("A sender ends the Send with its lists. A responder answers ERR_CHUNK, or ignores what follows."),
         judge: nomsg_trailing,
     },
     SendRow {
-        rule: &Rule {
-            slug: "msg-no-payload",
-            severity: Severity::Error,
-            section: "RFC 8166 4.2.4",
-            summary: explained("RDMA_MSG carries a Payload stream that begins with an XID"),
-            reason: explained(
+        rule: &Rule::new("msg-no-payload", Severity::Error, "RFC 8166 4.2.4")
+            .summary("RDMA_MSG carries a Payload stream that begins with an XID")
+            .reason(
                 "The RPC message begins in the Send, however much of it was moved to chunks. A stream that ends \
                      right after its XID has the right beginning but is not an RPC message: that is reported as a \
                      hazard.",
-            ),
-            correct: explained(
+            )
+            .correct(
                 "A sender puts the reduced RPC message after the lists, or uses RDMA_NOMSG. A responder answers \
                       ERR_CHUNK.",
-            ),
-            answer: Some(Reaction::ErrChunk),
-        },
+            )
+            .answer(Reaction::ErrChunk),
         judge: msg_no_payload,
     },
     SendRow { rule: &XID_MISMATCH, judge: xid_mismatch },
     SendRow { rule: &ERROR_RANGE, judge: error_range },
     SendRow {
-        rule: &Rule {
-            slug: "error-trailing",
-            severity: Severity::Warning,
-            section: "RFC 8166 4.1; RFC 5666 4.2",
-            summary: explained("nothing follows the body of RDMA_ERROR"),
-            reason: explained(
+        rule: &Rule::new("error-trailing", Severity::Warning, "RFC 8166 4.1; RFC 5666 4.2")
+            .summary("nothing follows the body of RDMA_ERROR")
+            .reason(
                 "A receiver that checks the length discards such an error, and its call waits forever. An extra \
                      32 octets, as RFC 5666 had for other errors, are a hazard.",
-            ),
-            correct: explained("A responder sends 20 octets for ERR_CHUNK and 28 for ERR_VERS."),
-            answer: None,
-        },
+            )
+            .correct("A responder sends 20 octets for ERR_CHUNK and 28 for ERR_VERS."),
         judge: error_trailing,
     },
 ];

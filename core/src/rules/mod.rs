@@ -72,7 +72,18 @@ impl fmt::Display for Severity {
 }
 
 /// A rule, in words.
+///
+/// ```
+/// use rpcrdma::rules::{Rule, Severity};
+///
+/// static MEMORY: Rule = Rule::new("memory-twice", Severity::Hazard, "site policy 3")
+///     .summary("no two calls advertise the same memory")
+///     .reason("One reply would overwrite the other.")
+///     .correct("A requester registers memory for each call.");
+/// assert_eq!(MEMORY.slug, "memory-twice");
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// Its name, which does not change.
     pub slug: &'static str,
@@ -90,6 +101,42 @@ pub struct Rule {
     pub answer: Option<Reaction>,
 }
 
+impl Rule {
+    /// A rule without texts, whose breach needs no answer.
+    #[must_use]
+    pub const fn new(slug: &'static str, severity: Severity, section: &'static str) -> Self {
+        Self { slug, severity, section, summary: "", reason: "", correct: "", answer: None }
+    }
+
+    /// Says what the rule is. The text is left out without the feature `explanations`.
+    #[must_use]
+    pub const fn summary(mut self, text: &'static str) -> Self {
+        self.summary = explained(text);
+        self
+    }
+
+    /// Says why the rule exists. The text is left out without the feature `explanations`.
+    #[must_use]
+    pub const fn reason(mut self, text: &'static str) -> Self {
+        self.reason = explained(text);
+        self
+    }
+
+    /// Says what a correct peer does. The text is left out without the feature `explanations`.
+    #[must_use]
+    pub const fn correct(mut self, text: &'static str) -> Self {
+        self.correct = explained(text);
+        self
+    }
+
+    /// Sets the reaction of a Responder to a Send of version 1 that breaks the rule.
+    #[must_use]
+    pub const fn answer(mut self, reaction: Reaction) -> Self {
+        self.answer = Some(reaction);
+        self
+    }
+}
+
 /// A text of a rule, which is empty without the feature `explanations`.
 const fn explained(text: &'static str) -> &'static str {
     if cfg!(feature = "explanations") { text } else { "" }
@@ -97,6 +144,7 @@ const fn explained(text: &'static str) -> &'static str {
 
 /// A rule that was broken.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Finding<'a> {
     /// The rule.
     pub rule: &'static Rule,
@@ -106,6 +154,21 @@ pub struct Finding<'a> {
     pub offset: usize,
     /// Description with the offending values; empty without the feature `explanations`.
     pub message: fmt::Arguments<'a>,
+}
+
+impl<'a> Finding<'a> {
+    /// A breach of `rule` at `offset`, with the severity of the rule.
+    #[must_use]
+    pub const fn new(rule: &'static Rule, offset: usize, message: fmt::Arguments<'a>) -> Self {
+        Self { rule, severity: rule.severity, offset, message }
+    }
+
+    /// Replaces the severity.
+    #[must_use]
+    pub const fn with_severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
 }
 
 impl fmt::Display for Finding<'_> {
@@ -160,7 +223,7 @@ impl<'a> Report<'a> {
         if !self.is_full() {
             self.said = self.said.saturating_add(1);
             let message = if cfg!(feature = "explanations") { message } else { format_args!("") };
-            (self.take)(&Finding { rule: self.rule, severity, offset, message });
+            (self.take)(&Finding::new(self.rule, offset, message).with_severity(severity));
         }
     }
 }
@@ -185,8 +248,9 @@ pub type SendRow = Row<fn(&Sent<'_>, &mut Report<'_>)>;
 /// Judges a Reply by its Call.
 pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
 
-/// A Send to judge.
+/// A Send to judge. [`Self::new`] decodes the octets of a complete Send; a caller that knows more sets further fields.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Sent<'a> {
     /// Its octets.
     pub octets: &'a [u8],
@@ -269,11 +333,20 @@ impl<'a> Sent<'a> {
 
 /// The chunk lists of a Call and of its Reply, each a message that has them.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Exchange<'a> {
     /// The Call's.
     pub call: Lists<'a>,
     /// The Reply's.
     pub reply: Lists<'a>,
+}
+
+impl<'a> Exchange<'a> {
+    /// A Call and the Reply to it.
+    #[must_use]
+    pub fn new(call: impl Into<Lists<'a>>, reply: impl Into<Lists<'a>>) -> Self {
+        Self { call: call.into(), reply: reply.into() }
+    }
 }
 
 static SEND_TABLES: [&[SendRow]; 4] = [&framing::RULES, &count::RULES, &read_list::RULES, &write_list::SEND_RULES];

@@ -1,138 +1,86 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
 use super::location::counted;
-use super::{Counted, Lists, Report, Rule, SegmentLocation, SendRow, Sent, Severity, explained, location, segments};
+use super::{Counted, Lists, Report, Rule, SegmentLocation, SendRow, Sent, Severity, location, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::rpc::RpcCall;
 use crate::v1::{Body, Message};
 
 /// A reply has no Read list (RFC 8166 section 4.3.1).
-pub static READ_IN_REPLY: Rule = Rule {
-    slug: "read-in-reply",
-    severity: Severity::Error,
-    section: "RFC 8166 4.3.1; draft reliable-reply 4.1",
-    summary: explained(
-        "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero Read chunk \
+pub static READ_IN_REPLY: Rule =
+    Rule::new("read-in-reply", Severity::Error, "RFC 8166 4.3.1; draft reliable-reply 4.1")
+        .summary(
+            "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero Read chunk \
               (responder-provided); that is a hazard until the requester shows that it supports such replies",
-    ),
-    reason: explained("A requester does not read a responder's memory, so it could not put the reply together."),
-    correct: explained(
-        "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply for the \
+        )
+        .reason("A requester does not read a responder's memory, so it could not put the reply together.")
+        .correct(
+            "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply for the \
               requester to read only if both ends are configured for it.",
-    ),
-    answer: None,
-};
+        );
 
-pub(super) static READ_POSITION_ZERO_IN_MSG: Rule = Rule {
-    slug: "read-position-zero-in-msg",
-    severity: Severity::Hazard,
-    section: "RFC 8166 3.5.3; draft rfc5666-implementation-experience 3.6",
-    summary: explained("no Position Zero Read chunk in RDMA_MSG"),
-    reason: explained("No specification says whether the chunk or the inline part comes first, and receivers differ."),
-    correct: explained("A requester that needs a Position Zero Read chunk sends RDMA_NOMSG without a payload."),
-    answer: None,
-};
+pub(super) static READ_POSITION_ZERO_IN_MSG: Rule = Rule::new(
+    "read-position-zero-in-msg",
+    Severity::Hazard,
+    "RFC 8166 3.5.3; draft rfc5666-implementation-experience 3.6",
+)
+.summary("no Position Zero Read chunk in RDMA_MSG")
+.reason("No specification says whether the chunk or the inline part comes first, and receivers differ.")
+.correct("A requester that needs a Position Zero Read chunk sends RDMA_NOMSG without a payload.");
 
 pub(super) static RULES: [SendRow; 9] = [
     SendRow {
-        rule: &Rule {
-            slug: "read-position-align",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.5",
-            summary: explained("a Position is a multiple of four"),
-            reason: explained("Every XDR item begins at a multiple of four, so no item can begin anywhere else."),
-            correct: explained("A requester counts the Position in the unreduced Payload stream, padding included."),
-            answer: None,
-        },
+        rule: &Rule::new("read-position-align", Severity::Error, "RFC 8166 3.4.5")
+.summary("a Position is a multiple of four")
+.reason("Every XDR item begins at a multiple of four, so no item can begin anywhere else.")
+.correct("A requester counts the Position in the unreduced Payload stream, padding included."),
         judge: read_position_align,
     },
     SendRow { rule: &READ_IN_REPLY, judge: read_in_reply },
     SendRow { rule: &READ_POSITION_ZERO_IN_MSG, judge: read_position_zero_in_msg },
     SendRow {
-        rule: &Rule {
-            slug: "read-position-order",
-            severity: Severity::Hazard,
-            section: "draft rfc5666-implementation-experience 3.2.1",
-            summary: explained("Positions do not decrease, and the segments at one Position are adjacent in the list"),
-            reason: explained("RFC 8166 does not require any order, but many receivers walk the list only once."),
-            correct: explained("A requester sorts its Read list by Position."),
-            answer: None,
-        },
+        rule: &Rule::new("read-position-order", Severity::Hazard, "draft rfc5666-implementation-experience 3.2.1")
+.summary("Positions do not decrease, and the segments at one Position are adjacent in the list")
+.reason("RFC 8166 does not require any order, but many receivers walk the list only once.")
+.correct("A requester sorts its Read list by Position."),
         judge: read_position_order,
     },
     SendRow {
-        rule: &Rule {
-            slug: "read-overlap",
-            severity: Severity::Hazard,
-            section: "slides on version two, open issues",
-            summary: explained("a Read chunk ends at or before the next Position"),
-            reason: explained(
-                "Two items cannot be in the same place in the Payload stream, and receivers differ in how they \
-                     put such a stream together.",
-            ),
-            correct: explained("A requester makes no chunk longer than its item with padding."),
-            answer: None,
-        },
+        rule: &Rule::new("read-overlap", Severity::Hazard, "slides on version two, open issues")
+.summary("a Read chunk ends at or before the next Position")
+.reason("Two items cannot be in the same place in the Payload stream, and receivers differ in how they \
+                     put such a stream together.")
+.correct("A requester makes no chunk longer than its item with padding."),
         judge: read_overlap,
     },
     SendRow {
-        rule: &Rule {
-            slug: "long-call-roundup",
-            severity: Severity::Error,
-            section: "RFC 8166 3.5.3",
-            summary: explained("a Position Zero Read chunk includes its padding: its length is a multiple of four"),
-            reason: explained("It holds a whole RPC message, and RPC messages end at a multiple of four."),
-            correct: explained("A requester includes the padding of the last item in the chunk."),
-            answer: None,
-        },
+        rule: &Rule::new("long-call-roundup", Severity::Error, "RFC 8166 3.5.3")
+.summary("a Position Zero Read chunk includes its padding: its length is a multiple of four")
+.reason("It holds a whole RPC message, and RPC messages end at a multiple of four.")
+.correct("A requester includes the padding of the last item in the chunk."),
         judge: long_call_roundup,
     },
     SendRow {
-        rule: &Rule {
-            slug: "segment-wraps",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.3",
-            summary: explained("the offset of a segment plus its length does not exceed 2^64"),
-            reason: explained(
-                "There is no such memory. A receiver that adds the two may end up at the other end of it.",
-            ),
-            correct: explained("A requester advertises memory that it has registered."),
-            answer: None,
-        },
+        rule: &Rule::new("segment-wraps", Severity::Error, "RFC 8166 3.4.3")
+.summary("the offset of a segment plus its length does not exceed 2^64")
+.reason("There is no such memory. A receiver that adds the two may end up at the other end of it.")
+.correct("A requester advertises memory that it has registered."),
         judge: segment_wraps,
     },
     SendRow {
-        rule: &Rule {
-            slug: "segment-empty",
-            severity: Severity::Hazard,
-            section: "RFC 8166 3.4.3",
-            summary: explained("a Read chunk has no empty segment"),
-            reason: explained(
-                "There is nothing to read from it, and some receivers post an RDMA Read of zero octets, or refuse it.",
-            ),
-            correct: explained("A requester leaves such a segment out."),
-            answer: None,
-        },
+        rule: &Rule::new("segment-empty", Severity::Hazard, "RFC 8166 3.4.3")
+.summary("a Read chunk has no empty segment")
+.reason("There is nothing to read from it, and some receivers post an RDMA Read of zero octets, or refuse it.")
+.correct("A requester leaves such a segment out."),
         judge: segment_empty,
     },
     SendRow {
-        rule: &Rule {
-            slug: "read-position-beyond",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.5, 4.5.2",
-            summary: explained(
-                "a Position is inside the unreduced Payload stream, where an item of the arguments begins",
-            ),
-            reason: explained(
-                "The responder inserts the chunk when it reaches that place in the arguments, and it never does.",
-            ),
-            correct: explained(
-                "A requester counts the Position from the start of the RPC message, with every reduced item in place. A \
-                      responder answers with an RPC reply whose status is GARBAGE_ARGS.",
-            ),
-            answer: None,
-        },
+        rule: &Rule::new("read-position-beyond", Severity::Error, "RFC 8166 3.4.5, 4.5.2")
+.summary("a Position is inside the unreduced Payload stream, where an item of the arguments begins")
+.reason("The responder inserts the chunk when it reaches that place in the arguments, and it never does.")
+.correct("A requester counts the Position from the start of the RPC message, with every reduced item in place. A \
+                      responder answers with an RPC reply whose status is GARBAGE_ARGS."),
         judge: read_position_beyond,
     },
 ];

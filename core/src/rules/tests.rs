@@ -252,8 +252,7 @@ fn compared(call: &[u32], reply: &[u32]) -> Vec<(&'static str, usize)> {
 /// Results of `tell` for each finding in a reply.
 fn told_of_reply<T>(call: &[u32], reply: &[u32], tell: impl Fn(&Finding<'_>) -> T) -> Vec<T> {
     let (call, reply) = (words(call), words(reply));
-    let pair =
-        Exchange { call: (&Message::decode(&call).unwrap()).into(), reply: (&Message::decode(&reply).unwrap()).into() };
+    let pair = Exchange::new(&Message::decode(&call).unwrap(), &Message::decode(&reply).unwrap());
     let mut told = Vec::new();
     exchange(&pair, &mut |finding| told.push(tell(finding)));
     told
@@ -411,9 +410,7 @@ fn no_octet_makes_judging_overflow() {
         if let Ok(reply) = Message::decode(&octets) {
             let good = words(&GOOD);
             let call = Message::decode(&good).unwrap();
-            exchange(&Exchange { call: (&call).into(), reply: (&reply).into() }, &mut |finding| {
-                assert!(finding.offset < octets.len())
-            });
+            exchange(&Exchange::new(&call, &reply), &mut |finding| assert!(finding.offset < octets.len()));
         }
     }
 }
@@ -613,7 +610,7 @@ fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
     let judged = |words_of: &[u32]| {
         let reply = words(words_of);
         let decode = |octets| crate::v2::MessageV2::decode(Family::B, octets).unwrap().header;
-        let pair = Exchange { call: (&decode(&call)).into(), reply: (&decode(&reply)).into() };
+        let pair = Exchange::new(&decode(&call), &decode(&reply));
         let mut found = Vec::new();
         exchange_v2(&pair, &mut |finding| found.push((finding.rule.slug, finding.offset)));
         found

@@ -13,8 +13,7 @@ use super::framing::ERROR_RANGE;
 use super::read_list::{READ_IN_REPLY, READ_POSITION_ZERO_IN_MSG};
 use super::write_list::REPLY_CHUNK_IN_MSG;
 use super::{
-    Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, explained, framing, location, read_list,
-    write_list,
+    Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, location, read_list, write_list,
 };
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
@@ -26,8 +25,10 @@ use crate::v2::{
     VERSION, family_b,
 };
 
-/// A Send of version 2 to judge.
+/// A Send of version 2 to judge. [`Self::new`] decodes the octets of a complete Send; a caller that knows more sets further
+/// fields.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct SentV2<'a> {
     /// Its octets.
     pub octets: &'a [u8],
@@ -134,237 +135,165 @@ const HEADER_TYPE: usize = 12;
 const FLAGS: usize = 16;
 
 /// The first message of a client has at most 1024 octets (version 2).
-pub static V2_FIRST_MESSAGE: Rule = Rule {
-    slug: "v2-first-message",
-    severity: Severity::Error,
-    section: "version two -01 Initial Connection State; -07 4.3",
-    summary: explained("the first message of a client has at most 1024 octets"),
-    reason: explained("It may reach a server of version 1, which must be able to receive it and refuse the version."),
-    correct: explained("A client begins with a message that fits the inline threshold of version 1."),
-    answer: None,
-};
+pub static V2_FIRST_MESSAGE: Rule =
+    Rule::new("v2-first-message", Severity::Error, "version two -01 Initial Connection State; -07 4.3")
+        .summary("the first message of a client has at most 1024 octets")
+        .reason("It may reach a server of version 1, which must be able to receive it and refuse the version.")
+        .correct("A client begins with a message that fits the inline threshold of version 1.");
 
 /// `RDMA2_F_RESPONSE` says whether the RPC message is a reply (family A).
-pub static V2_RESPONSE_FLAG: Rule = Rule {
-    slug: "v2-response-flag",
-    severity: Severity::Error,
-    section: "version two -01 RDMA2_F_RESPONSE Flag",
-    summary: explained("RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)"),
-    reason: explained(
-        "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for the reply to \
+pub static V2_RESPONSE_FLAG: Rule = Rule::new(
+    "v2-response-flag",
+    Severity::Error,
+    "version two -01 RDMA2_F_RESPONSE Flag",
+)
+.summary("RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)")
+.reason(
+    "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for the reply to \
              another.",
-    ),
-    correct: explained(
-        "A sender sets it according to msg_type, and in every RDMA2_ERROR. For a call in a chunk, this is judged when \
+)
+.correct(
+    "A sender sets it according to msg_type, and in every RDMA2_ERROR. For a call in a chunk, this is judged when \
               its answer comes, because the chunk has been read by then.",
-    ),
-    answer: None,
-};
+);
 
 /// A reply invalidates the handle that its call offers, and no other (version 2).
-pub static V2_INV_HANDLE: Rule = Rule {
-    slug: "v2-inv-handle",
-    severity: Severity::Error,
-    section: "version two -01 Remote Invalidation; -07 6.5",
-    summary: explained("rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other"),
-    reason: explained(
-        "Another handle may be in use for another call; with 0, the requester invalidates everything itself.",
-    ),
-    correct: explained(
-        "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
+pub static V2_INV_HANDLE: Rule =
+    Rule::new("v2-inv-handle", Severity::Error, "version two -01 Remote Invalidation; -07 6.5")
+        .summary("rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other")
+        .reason("Another handle may be in use for another call; with 0, the requester invalidates everything itself.")
+        .correct(
+            "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
               with errors, grants or transport properties; -00 and -01 do not forbid that, so in their wire \
               format it is a hazard.",
-    ),
-    answer: None,
-};
+        );
 
 static RULES: [SendV2Row; 14] = [
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-reserved-flag",
-            severity: Severity::Warning,
-            section: "version two -01 Transport Header Prefix",
-            summary: explained("rdma_flags has no bits without a meaning (drafts -00 to -02)"),
-            reason: explained("A later draft may give them one, and receivers would then act on it."),
-            correct: explained("A sender writes 0 there. A receiver ignores them."),
-            answer: None,
-        },
+        rule: &Rule::new("v2-reserved-flag", Severity::Warning, "version two -01 Transport Header Prefix")
+            .summary("rdma_flags has no bits without a meaning (drafts -00 to -02)")
+            .reason("A later draft may give them one, and receivers would then act on it.")
+            .correct("A sender writes 0 there. A receiver ignores them."),
         answer: None,
         judge: reserved_flag,
     },
     SendV2Row { rule: &V2_RESPONSE_FLAG, answer: None, judge: response_flag },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-more-type",
-            severity: Severity::Error,
-            section: "version two -01 RDMA2_F_MORE Flag",
-            summary: explained("RDMA2_F_MORE is set only in RDMA2_MSG and RDMA2_CONNPROP (drafts -00 to -02)"),
-            reason: explained("Nothing else can be continued; a receiver would wait for the rest."),
-            correct: explained(
+        rule: &Rule::new("v2-more-type", Severity::Error, "version two -01 RDMA2_F_MORE Flag")
+            .summary("RDMA2_F_MORE is set only in RDMA2_MSG and RDMA2_CONNPROP (drafts -00 to -02)")
+            .reason("Nothing else can be continued; a receiver would wait for the rest.")
+            .correct(
                 "A sender leaves it clear elsewhere. A receiver discards the message, and a responder answers \
                       RDMA2_ERR_INVAL_CONT unless it is an error.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::INVAL_CONT),
         judge: more_type,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-more-sequence",
-            severity: Severity::Error,
-            section: "version two -01 RDMA2_F_MORE Flag",
-            summary: explained(
+        rule: &Rule::new("v2-more-sequence", Severity::Error, "version two -01 RDMA2_F_MORE Flag")
+            .summary(
                 "a message with RDMA2_F_MORE is followed by one with the same rdma_xid, rdma_htype and direction \
                       (drafts -00 to -02)",
-            ),
-            reason: explained("The receiver joins the payloads, and cannot tell what belongs together."),
-            correct: explained(
+            )
+            .reason("The receiver joins the payloads, and cannot tell what belongs together.")
+            .correct(
                 "A sender finishes a sequence before it begins another; errors and grants may come between. A \
                       receiver discards what does not fit, and a responder answers RDMA2_ERR_INVAL_CONT.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::INVAL_CONT),
         judge: more_sequence,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-more-chunks",
-            severity: Severity::Error,
-            section: "version two -01 RDMA2_F_MORE Flag",
-            summary: explained("a message with RDMA2_F_MORE has no chunks (drafts -00 to -02)"),
-            reason: explained(
-                "Positions count in the whole Payload stream, which is known only with the last message.",
-            ),
-            correct: explained(
+        rule: &Rule::new("v2-more-chunks", Severity::Error, "version two -01 RDMA2_F_MORE Flag")
+            .summary("a message with RDMA2_F_MORE has no chunks (drafts -00 to -02)")
+            .reason("Positions count in the whole Payload stream, which is known only with the last message.")
+            .correct(
                 "A sender puts all chunks into the last message of a sequence. A receiver discards any other \
                       message with chunks, and a responder answers RDMA2_ERR_INVAL_CONT.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::INVAL_CONT),
         judge: more_chunks,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-tpmore",
-            severity: Severity::Error,
-            section: "version two -01 RDMA2_F_TPMORE Flag",
-            summary: explained(
+        rule: &Rule::new("v2-tpmore", Severity::Error, "version two -01 RDMA2_F_TPMORE Flag")
+            .summary(
                 "RDMA2_F_TPMORE is set in every RDMA2_CONNPROP except the last, and nowhere else (drafts -01, -02)",
-            ),
-            reason: explained(
-                "When the flag is clear, the other end takes the properties as complete and acts on them.",
-            ),
-            correct: explained(
+            )
+            .reason("When the flag is clear, the other end takes the properties as complete and acts on them.")
+            .correct(
                 "A sender sets it while more properties follow, and sends none after that. A receiver discards \
                       the message and answers RDMA2_ERR_INVAL_HTYPE.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::INVAL_HTYPE),
         judge: tpmore,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-credit-zero",
-            severity: Severity::Error,
-            section: "version two -01 Granting Credits",
-            summary: explained("the low 16 bits of rdma_credit are not 0 (drafts -00 to -02)"),
-            reason: explained(
-                "The other end could not send anything any more, so it would never learn of new credits.",
-            ),
-            correct: explained(
+        rule: &Rule::new("v2-credit-zero", Severity::Error, "version two -01 Granting Credits")
+            .summary("the low 16 bits of rdma_credit are not 0 (drafts -00 to -02)")
+            .reason("The other end could not send anything any more, so it would never learn of new credits.")
+            .correct(
                 "A sender grants at least one credit with each message. Drafts -03 and -04 say so too, but share \
                       their wire format with -05 to -07, which allow 0: in that format 0 is not judged.",
             ),
-            answer: None,
-        },
         answer: None,
         judge: credit_zero,
     },
     SendV2Row { rule: &V2_FIRST_MESSAGE, answer: None, judge: first_message },
     SendV2Row { rule: &V2_INV_HANDLE, answer: None, judge: inv_handle },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-property",
-            severity: Severity::Error,
-            section: "version two -01 Transport Properties Model; -07 5.1",
-            summary: explained("the value of a transport property has the length of its type"),
-            reason: explained("The receiver cannot read it, and applies no property of that message."),
-            correct: explained(
+        rule: &Rule::new("v2-property", Severity::Error, "version two -01 Transport Properties Model; -07 5.1")
+            .summary("the value of a transport property has the length of its type")
+            .reason("The receiver cannot read it, and applies no property of that message.")
+            .correct(
                 "A sender encodes the value by its XDR type; an empty value means the default. A receiver \
                       answers RDMA2_ERR_BAD_PROPVAL.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::BAD_PROPVAL),
         judge: property,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-continuation",
-            severity: Severity::Error,
-            section: "version two -07 6.3.3, 6.3.4, 6.3.6, 6.3.9",
-            summary: explained(
+        rule: &Rule::new("v2-continuation", Severity::Error, "version two -07 6.3.3, 6.3.4, 6.3.6, 6.3.9")
+            .summary(
                 "a _MIDDLE type is followed by the same type or by its last type, and rdma_remaining counts down \
                       (drafts -03 to -07)",
-            ),
-            reason: explained("The receiver joins the payloads, and cannot tell what belongs together."),
-            correct: explained(
+            )
+            .reason("The receiver joins the payloads, and cannot tell what belongs together.")
+            .correct(
                 "A sender finishes a sequence before it begins another; errors and grants may come between. \
                       RDMA2_CONNPROP_FINAL is the last of all properties. The drafts do not say whether \
                       rdma_remaining counts the octets of its own message: either is accepted throughout a sequence. \
                       A responder answers RDMA2_ERR_INVAL_CONT.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::INVAL_CONT),
         judge: continuation,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-htype",
-            severity: Severity::Error,
-            section: "version two -01 Header Types; -07 6.1, 7.1.3",
-            summary: explained("rdma_htype is a header type of the wire format in use"),
-            reason: explained("It says what follows it. If it is unknown, nothing more can be read."),
-            correct: explained(
+        rule: &Rule::new("v2-htype", Severity::Error, "version two -01 Header Types; -07 6.1, 7.1.3")
+            .summary("rdma_htype is a header type of the wire format in use")
+            .reason("It says what follows it. If it is unknown, nothing more can be read.")
+            .correct(
                 "A sender uses those of the drafts: 0, 1, 4, 5 and 6 in -00 to -02, 4 to 13 in -03 to -07. A \
                       receiver discards any other, and a responder answers RDMA2_ERR_INVAL_HTYPE.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::INVAL_HTYPE),
         judge: htype,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-grant-xid",
-            severity: Severity::Error,
-            section: "version two -07 6.3.2",
-            summary: explained("RDMA2_GRANT has rdma_xid 0 (drafts -03 to -07)"),
-            reason: explained("It belongs to no RPC; another value may be the XID of a call that waits."),
-            correct: explained("A sender writes 0 there. A receiver ignores it."),
-            answer: None,
-        },
+        rule: &Rule::new("v2-grant-xid", Severity::Error, "version two -07 6.3.2")
+            .summary("RDMA2_GRANT has rdma_xid 0 (drafts -03 to -07)")
+            .reason("It belongs to no RPC; another value may be the XID of a call that waits.")
+            .correct("A sender writes 0 there. A receiver ignores it."),
         answer: None,
         judge: grant_xid,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-trailing",
-            severity: Severity::Warning,
-            section: "version two -01 Header Types; -07 6.3",
-            summary: explained("nothing follows a header without a Payload stream"),
-            reason: explained("What follows has no meaning: sender and receiver disagree about where the header ends."),
-            correct: explained(
+        rule: &Rule::new("v2-trailing", Severity::Warning, "version two -01 Header Types; -07 6.3")
+            .summary("nothing follows a header without a Payload stream")
+            .reason("What follows has no meaning: sender and receiver disagree about where the header ends.")
+            .correct(
                 "A sender ends the Send with the header if it is an error, a grant or transport properties, or \
                       if its RPC message is in a chunk.",
             ),
-            answer: None,
-        },
         answer: None,
         judge: trailing,
     },

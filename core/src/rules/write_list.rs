@@ -1,137 +1,92 @@
 //! The Write list and the Reply chunk (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
 use super::location::counted;
-use super::{Exchange, ExchangeRow, Lists, Report, Rule, SendRow, Sent, Severity, explained, location};
+use super::{Exchange, ExchangeRow, Lists, Report, Rule, SendRow, Sent, Severity, location};
 use crate::error::Role;
 use crate::lists::{Chunks, WriteChunk};
 use crate::v1::{Body, Message};
 
 /// A Write chunk without segments comes back without any (RFC 8166 section 4.3.2.3).
-pub static WRITE_EMPTY_RESPECTED: Rule = Rule {
-    slug: "write-empty-respected",
-    severity: Severity::Error,
-    section: "RFC 8166 3.4.6, 4.3.2.3; RFC 8267 6.4.1",
-    summary: explained("a Write chunk without segments asks for its result inline, and comes back without segments"),
-    reason: explained("There is no memory behind it."),
-    correct: explained("A responder leaves that result in the Payload stream and returns the chunk as it is."),
-    answer: None,
-};
+pub static WRITE_EMPTY_RESPECTED: Rule =
+    Rule::new("write-empty-respected", Severity::Error, "RFC 8166 3.4.6, 4.3.2.3; RFC 8267 6.4.1")
+        .summary("a Write chunk without segments asks for its result inline, and comes back without segments")
+        .reason("There is no memory behind it.")
+        .correct("A responder leaves that result in the Payload stream and returns the chunk as it is.");
 
-pub(super) static REPLY_CHUNK_IN_MSG: Rule = Rule {
-    slug: "reply-chunk-in-msg",
-    severity: Severity::Hazard,
-    section: "draft rfc5666-implementation-experience 3.6",
-    summary: explained("RDMA_MSG has no Reply chunk that was used"),
-    reason: explained(
-        "The reply cannot be both in the Send and in the Reply chunk, and receivers differ in which one \
+pub(super) static REPLY_CHUNK_IN_MSG: Rule =
+    Rule::new("reply-chunk-in-msg", Severity::Hazard, "draft rfc5666-implementation-experience 3.6")
+        .summary("RDMA_MSG has no Reply chunk that was used")
+        .reason(
+            "The reply cannot be both in the Send and in the Reply chunk, and receivers differ in which one \
              they take.",
-    ),
-    correct: explained("A responder sends RDMA_NOMSG with a used Reply chunk, or RDMA_MSG with an unused one."),
-    answer: None,
-};
+        )
+        .correct("A responder sends RDMA_NOMSG with a used Reply chunk, or RDMA_MSG with an unused one.");
 
 pub(super) static SEND_RULES: [SendRow; 3] = [
     SendRow { rule: &REPLY_CHUNK_IN_MSG, judge: reply_chunk_in_msg },
     SendRow {
-        rule: &Rule {
-            slug: "reply-chunk-unused-nomsg",
-            severity: Severity::Error,
-            section: "RFC 8166 4.2.4",
-            summary: explained("a reply in RDMA_NOMSG uses the Reply chunk, or a responder-provided Read chunk"),
-            reason: explained("The Send holds no reply, so without such a chunk there is none."),
-            correct: explained(
-                "A responder writes the reply into the Reply chunk and returns its length, or sends RDMA_MSG.",
-            ),
-            answer: None,
-        },
+        rule: &Rule::new("reply-chunk-unused-nomsg", Severity::Error, "RFC 8166 4.2.4")
+            .summary("a reply in RDMA_NOMSG uses the Reply chunk, or a responder-provided Read chunk")
+            .reason("The Send holds no reply, so without such a chunk there is none.")
+            .correct("A responder writes the reply into the Reply chunk and returns its length, or sends RDMA_MSG."),
         judge: reply_chunk_unused_nomsg,
     },
     SendRow {
-        rule: &Rule {
-            slug: "long-reply-roundup",
-            severity: Severity::Error,
-            section: "RFC 8166 3.5.3",
-            summary: explained("the returned length of the Reply chunk is a multiple of four"),
-            reason: explained("It holds a whole RPC message, and RPC messages end at a multiple of four."),
-            correct: explained("A responder also writes the padding of the last item."),
-            answer: None,
-        },
+        rule: &Rule::new("long-reply-roundup", Severity::Error, "RFC 8166 3.5.3")
+            .summary("the returned length of the Reply chunk is a multiple of four")
+            .reason("It holds a whole RPC message, and RPC messages end at a multiple of four.")
+            .correct("A responder also writes the padding of the last item."),
         judge: long_reply_roundup,
     },
 ];
 
 pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
     ExchangeRow {
-        rule: &Rule {
-            slug: "write-list-echo",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.6",
-            summary: explained(
+        rule: &Rule::new("write-list-echo", Severity::Error, "RFC 8166 3.4.6")
+            .summary(
                 "the reply returns the Write chunks of the call: the same number, with the same segments, \
                       handles and offsets",
-            ),
-            reason: explained("That is how the requester finds out what was written, and where."),
-            correct: explained("A responder copies the Write list and changes only the lengths."),
-            answer: None,
-        },
+            )
+            .reason("That is how the requester finds out what was written, and where.")
+            .correct("A responder copies the Write list and changes only the lengths."),
         judge: write_list_echo,
     },
     ExchangeRow {
-        rule: &Rule {
-            slug: "write-length",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.6",
-            summary: explained("no returned length exceeds the one that was offered"),
-            reason: explained("The requester would treat memory that is not its own as data."),
-            correct: explained("A responder returns how many octets it wrote into each segment."),
-            answer: None,
-        },
+        rule: &Rule::new("write-length", Severity::Error, "RFC 8166 3.4.6")
+            .summary("no returned length exceeds the one that was offered")
+            .reason("The requester would treat memory that is not its own as data.")
+            .correct("A responder returns how many octets it wrote into each segment."),
         judge: write_length,
     },
     ExchangeRow {
-        rule: &Rule {
-            slug: "write-fill-order",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.6",
-            summary: explained("a segment is used only if the one before it is full"),
-            reason: explained("The requester joins the segments in order, so a gap shifts everything after it."),
-            correct: explained("A responder fills the segments one after another."),
-            answer: None,
-        },
+        rule: &Rule::new("write-fill-order", Severity::Error, "RFC 8166 3.4.6")
+            .summary("a segment is used only if the one before it is full")
+            .reason("The requester joins the segments in order, so a gap shifts everything after it.")
+            .correct("A responder fills the segments one after another."),
         judge: write_fill_order,
     },
     ExchangeRow {
-        rule: &Rule {
-            slug: "write-unused-form",
-            severity: Severity::Hazard,
-            section: "RFC 8166 4.3.2.2; RFC 8267; draft rfc5666-implementation-experience 3.9",
-            summary: explained("an unused Write chunk comes back with its segments, all of length 0"),
-            reason: explained(
-                "RFC 8166 says so, but RFC 8267 says that for NFS it comes back without segments. Some receivers \
+        rule: &Rule::new(
+            "write-unused-form",
+            Severity::Hazard,
+            "RFC 8166 4.3.2.2; RFC 8267; draft rfc5666-implementation-experience 3.9",
+        )
+        .summary("an unused Write chunk comes back with its segments, all of length 0")
+        .reason(
+            "RFC 8166 says so, but RFC 8267 says that for NFS it comes back without segments. Some receivers \
                      support only one of these.",
-            ),
-            correct: explained("A responder returns the segments with length 0. A requester accepts both forms."),
-            answer: None,
-        },
+        )
+        .correct("A responder returns the segments with length 0. A requester accepts both forms."),
         judge: write_unused_form,
     },
     ExchangeRow { rule: &WRITE_EMPTY_RESPECTED, judge: write_empty_respected },
     ExchangeRow {
-        rule: &Rule {
-            slug: "reply-chunk-echo",
-            severity: Severity::Error,
-            section: "RFC 8166 4.3.3",
-            summary: explained(
-                "the Reply chunk of a call comes back in the reply, with the same segments, handles and offsets",
-            ),
-            reason: explained(
-                "That is how the requester learns how much was written, and that the memory is its own again.",
-            ),
-            correct: explained(
+        rule: &Rule::new("reply-chunk-echo", Severity::Error, "RFC 8166 4.3.3")
+            .summary("the Reply chunk of a call comes back in the reply, with the same segments, handles and offsets")
+            .reason("That is how the requester learns how much was written, and that the memory is its own again.")
+            .correct(
                 "A responder copies the Reply chunk and changes only the lengths, whether it used the chunk or not.",
             ),
-            answer: None,
-        },
         judge: reply_chunk_echo,
     },
 ];

@@ -495,7 +495,7 @@ impl World {
                     && reply.header.chunks().is_some_and(|chunks| chunks.reads.is_empty())
                 {
                     let call = v1::Message::decode(&called.wire).unwrap();
-                    rules::exchange(&Exchange { call: (&call).into(), reply: (&reply).into() }, &mut no_finding);
+                    rules::exchange(&Exchange::new(&call, &reply), &mut no_finding);
                 }
                 self.credits.reply(reply.header.credit);
                 self.receive += 1;

@@ -18,55 +18,43 @@ type MemoryRow = Row<fn(&MemoryUse, &mut Report<'_>)>;
 
 static RULES: [MemoryRow; 4] = [
     MemoryRow {
-        rule: &Rule {
-            slug: "rdma-read-bounds",
-            severity: Severity::Error,
-            section: "RFC 8166 4.4, 4.5.3",
-            summary: "an RDMA Read stays inside a segment that is advertised and still valid",
-            reason: "The rest of the requester's memory is none of the responder's business, and adapters end the \
+        rule: &Rule::new("rdma-read-bounds", Severity::Error, "RFC 8166 4.4, 4.5.3")
+            .summary("an RDMA Read stays inside a segment that is advertised and still valid")
+            .reason(
+                "The rest of the requester's memory is none of the responder's business, and adapters end the \
                      connection.",
-            correct: "A requester keeps what it advertises registered until the reply arrives. A responder reads that \
+            )
+            .correct(
+                "A requester keeps what it advertises registered until the reply arrives. A responder reads that \
                       and nothing else.",
-            answer: None,
-        },
+            ),
         judge: |used, report| bounds(used, false, report),
     },
     MemoryRow {
-        rule: &Rule {
-            slug: "rdma-write-bounds",
-            severity: Severity::Error,
-            section: "RFC 8166 4.4, 4.5.3",
-            summary: "an RDMA Write stays inside a segment that is advertised and still valid",
-            reason: "It would overwrite other memory of the requester, and adapters end the connection.",
-            correct: "A requester keeps what it advertises registered until the reply arrives. A responder writes \
+        rule: &Rule::new("rdma-write-bounds", Severity::Error, "RFC 8166 4.4, 4.5.3")
+            .summary("an RDMA Write stays inside a segment that is advertised and still valid")
+            .reason("It would overwrite other memory of the requester, and adapters end the connection.")
+            .correct(
+                "A requester keeps what it advertises registered until the reply arrives. A responder writes \
                       there and nowhere else.",
-            answer: None,
-        },
+            ),
         judge: |used, report| bounds(used, true, report),
     },
     MemoryRow {
-        rule: &Rule {
-            slug: "rdma-write-after-reply",
-            severity: Severity::Error,
-            section: "RFC 8166 4.4.1",
-            summary: "there is no RDMA Write to a chunk after its reply was sent",
-            reason: "With the reply, the requester has its memory back, and may already use it for something else.",
-            correct: "A responder posts all RDMA Writes before the Send of the reply.",
-            answer: None,
-        },
+        rule: &Rule::new("rdma-write-after-reply", Severity::Error, "RFC 8166 4.4.1")
+            .summary("there is no RDMA Write to a chunk after its reply was sent")
+            .reason("With the reply, the requester has its memory back, and may already use it for something else.")
+            .correct("A responder posts all RDMA Writes before the Send of the reply."),
         judge: rdma_write_after_reply,
     },
     MemoryRow {
-        rule: &Rule {
-            slug: "handle-shared",
-            severity: Severity::Hazard,
-            section: "RFC 8166 8.1.2, 8.1.3",
-            summary: "only one call in flight advertises a handle",
-            reason: "Otherwise the memory of one call stays open while the other lasts, and invalidating the handle \
+        rule: &Rule::new("handle-shared", Severity::Hazard, "RFC 8166 8.1.2, 8.1.3")
+            .summary("only one call in flight advertises a handle")
+            .reason(
+                "Otherwise the memory of one call stays open while the other lasts, and invalidating the handle \
                      closes it for both.",
-            correct: "A requester registers memory separately for each call.",
-            answer: None,
-        },
+            )
+            .correct("A requester registers memory separately for each call."),
         judge: handle_shared,
     },
 ];

@@ -62,8 +62,7 @@ impl EmptyChunks {
 
 fn found((chunk, subject): (usize, &Subject<'_>), about: About) -> Found {
     let message = format_args!("Write chunk {chunk} is empty, and the result that it stands for is in a later one");
-    let (rule, severity) = (&WRITE_EMPTY_RESPECTED, WRITE_EMPTY_RESPECTED.severity);
-    let finding = Finding { rule, severity, offset: write_chunk_at(subject, chunk), message };
+    let finding = Finding::new(&WRITE_EMPTY_RESPECTED, write_chunk_at(subject, chunk), message);
     Found::new(about, &finding, Some(finding.offset))
 }
 

@@ -21,141 +21,106 @@ use crate::rpc::ranges::{self, Ranges};
 /// Judges a message; false if the capture does not hold enough to tell.
 type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
 
-pub(super) static INVALIDATE_FOREIGN: Rule = Rule {
-    slug: "invalidate-foreign",
-    severity: Severity::Error,
-    section: "RFC 8797 3.2, 4.1",
-    summary: "Send With Invalidate is used only for replies, names a handle of the call, and only if both \
+pub(super) static INVALIDATE_FOREIGN: Rule = Rule::new("invalidate-foreign", Severity::Error, "RFC 8797 3.2, 4.1")
+    .summary(
+        "Send With Invalidate is used only for replies, names a handle of the call, and only if both \
               ends have announced support",
-    reason: "Another handle may be in use. A requester that does not expect the invalidation invalidates a \
+    )
+    .reason(
+        "Another handle may be in use. A requester that does not expect the invalidation invalidates a \
              second time, or never.",
-    correct: "A responder checks the flags in the private data of both ends, and invalidates a handle from \
+    )
+    .correct(
+        "A responder checks the flags in the private data of both ends, and invalidates a handle from \
               the call's chunks, or uses a plain Send. Support that was not announced is reported once per \
               connection.",
-    answer: None,
-};
+    );
 
-pub(super) static ERROR_ECHO: Rule = Rule {
-    slug: "error-echo",
-    severity: Severity::Error,
-    section: "RFC 8166 4.5",
-    summary: "RDMA_ERROR has the xid and the version of the request that it answers",
-    reason: "Otherwise the requester cannot tell which request failed, or cannot read the error.",
-    correct: "A responder copies both words. An error whose xid belongs to no request is reported as \
+pub(super) static ERROR_ECHO: Rule = Rule::new("error-echo", Severity::Error, "RFC 8166 4.5")
+    .summary("RDMA_ERROR has the xid and the version of the request that it answers")
+    .reason("Otherwise the requester cannot tell which request failed, or cannot read the error.")
+    .correct(
+        "A responder copies both words. An error whose xid belongs to no request is reported as \
               reply-unexpected.",
-    answer: None,
-};
+    );
 
 static RULES: [RpcRow; 11] = [
     RpcRow {
-        rule: &Rule {
-            slug: "read-length",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.5.2",
-            summary: "a Read chunk is as long as its item, with or without the padding",
-            reason: "Otherwise, every later item is in a different place from where the responder looks for it.",
-            correct: "A requester advertises the octets of the item, and no others.",
-            answer: None,
-        },
+        rule: &Rule::new("read-length", Severity::Error, "RFC 8166 3.4.5.2")
+            .summary("a Read chunk is as long as its item, with or without the padding")
+            .reason("Otherwise, every later item is in a different place from where the responder looks for it.")
+            .correct("A requester advertises the octets of the item, and no others."),
         judge: read_length,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "read-roundup",
-            severity: Severity::Warning,
-            section: "RFC 8166 3.4.5.2",
-            summary: "a Read chunk leaves out the padding of its item",
-            reason: "Padding carries no data, and a separate segment for it costs an RDMA Read.",
-            correct: "A requester makes the chunk as long as the item.",
-            answer: None,
-        },
+        rule: &Rule::new("read-roundup", Severity::Warning, "RFC 8166 3.4.5.2")
+            .summary("a Read chunk leaves out the padding of its item")
+            .reason("Padding carries no data, and a separate segment for it costs an RDMA Read.")
+            .correct("A requester makes the chunk as long as the item."),
         judge: read_roundup,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "write-roundup",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.6.2",
-            summary: "the returned length of a Write chunk is that of its item, without padding, and no padding is written",
-            reason: "The requester takes the length for that of the data, and passes on octets that are not in the \
+        rule: &Rule::new("write-roundup", Severity::Error, "RFC 8166 3.4.6.2")
+            .summary(
+                "the returned length of a Write chunk is that of its item, without padding, and no padding is written",
+            )
+            .reason(
+                "The requester takes the length for that of the data, and passes on octets that are not in the \
                      file. The memory behind the data may be in use.",
-            correct: "A responder neither writes nor counts padding.",
-            answer: None,
-        },
+            )
+            .correct("A responder neither writes nor counts padding."),
         judge: write_roundup,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "write-unwritten",
-            severity: Severity::Error,
-            section: "RFC 8166 3.4.6, 4.4.1",
-            summary: "every octet of the length returned for a Write chunk or the Reply chunk was written before the reply",
-            reason: "The requester takes whatever happens to be in its memory for data.",
-            correct: "A responder returns the length that it wrote, and does not count what it sent in another way.",
-            answer: None,
-        },
+        rule: &Rule::new("write-unwritten", Severity::Error, "RFC 8166 3.4.6, 4.4.1")
+            .summary(
+                "every octet of the length returned for a Write chunk or the Reply chunk was written before the reply",
+            )
+            .reason("The requester takes whatever happens to be in its memory for data.")
+            .correct("A responder returns the length that it wrote, and does not count what it sent in another way."),
         judge: write_unwritten,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "write-ignored",
-            severity: Severity::Error,
-            section: "RFC 8166 4.3.2, 4.3.2.1, 8.2.2.3",
-            summary: "a DDP-eligible result goes into the Write chunk that was provided for it",
-            reason: "The requester expects the data there, and has no room for it inline.",
-            correct: "A responder writes each such result into the next Write chunk. Under RPCSEC_GSS integrity or \
+        rule: &Rule::new("write-ignored", Severity::Error, "RFC 8166 4.3.2, 4.3.2.1, 8.2.2.3")
+            .summary("a DDP-eligible result goes into the Write chunk that was provided for it")
+            .reason("The requester expects the data there, and has no room for it inline.")
+            .correct(
+                "A responder writes each such result into the next Write chunk. Under RPCSEC_GSS integrity or \
                       privacy none is eligible, and the chunk comes back unused.",
-            answer: None,
-        },
+            ),
         judge: write_ignored,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "ddp-not-eligible",
-            severity: Severity::Error,
-            section: "RFC 8166 6.1; RFC 8267",
-            summary: "only items that the upper-layer binding names are reduced",
-            reason: "The other end expects every other item in the Payload stream.",
-            correct: "NFS reduces the data of READ and WRITE, and the paths of READLINK, SYMLINK and CREATE.",
-            answer: None,
-        },
+        rule: &Rule::new("ddp-not-eligible", Severity::Error, "RFC 8166 6.1; RFC 8267")
+            .summary("only items that the upper-layer binding names are reduced")
+            .reason("The other end expects every other item in the Payload stream.")
+            .correct("NFS reduces the data of READ and WRITE, and the paths of READLINK, SYMLINK and CREATE."),
         judge: ddp_not_eligible,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "gss-reduced",
-            severity: Severity::Error,
-            section: "RFC 8166 8.2.2.3",
-            summary: "nothing is reduced under RPCSEC_GSS integrity or privacy",
-            reason: "The checksum or cipher covers the whole body, so it must stay in one piece.",
-            correct: "A peer sends a body that does not fit inline as a long call or a long reply.",
-            answer: None,
-        },
+        rule: &Rule::new("gss-reduced", Severity::Error, "RFC 8166 8.2.2.3")
+            .summary("nothing is reduced under RPCSEC_GSS integrity or privacy")
+            .reason("The checksum or cipher covers the whole body, so it must stay in one piece.")
+            .correct("A peer sends a body that does not fit inline as a long call or a long reply."),
         judge: gss_reduced,
     },
     RpcRow {
-        rule: &Rule {
-            slug: "read-not-pulled",
-            severity: Severity::Hazard,
-            section: "RFC 8166 3.4.5.1",
-            summary: "if a call succeeds, its responder has read every octet of its Read chunks, except padding",
-            reason: "It cannot have acted on arguments that it has not seen.",
-            correct: "A responder reads all chunks before it passes the call on.",
-            answer: None,
-        },
+        rule: &Rule::new("read-not-pulled", Severity::Hazard, "RFC 8166 3.4.5.1")
+            .summary("if a call succeeds, its responder has read every octet of its Read chunks, except padding")
+            .reason("It cannot have acted on arguments that it has not seen.")
+            .correct("A responder reads all chunks before it passes the call on."),
         judge: read_not_pulled,
     },
     RpcRow { rule: &INVALIDATE_FOREIGN, judge: invalidate_foreign },
     RpcRow {
-        rule: &Rule {
-            slug: "reply-chunk-missing",
-            severity: Severity::Hazard,
-            section: "RFC 8166 4.3.3; draft rfc5666-implementation-experience 4.3",
-            summary: "a call that may have a long reply has a Reply chunk; without one, ERR_CHUNK may be the only answer",
-            reason: "The responder has carried out the call, and cannot say so.",
-            correct: "A requester provides a Reply chunk for the longest possible reply.",
-            answer: None,
-        },
+        rule: &Rule::new(
+            "reply-chunk-missing",
+            Severity::Hazard,
+            "RFC 8166 4.3.3; draft rfc5666-implementation-experience 4.3",
+        )
+        .summary("a call that may have a long reply has a Reply chunk; without one, ERR_CHUNK may be the only answer")
+        .reason("The responder has carried out the call, and cannot say so.")
+        .correct("A requester provides a Reply chunk for the longest possible reply."),
         judge: reply_chunk_missing,
     },
     RpcRow { rule: &ERROR_ECHO, judge: error_echo },

@@ -30,7 +30,7 @@ pub struct Finding {
 
 impl Finding {
     fn new(finding: &rules::Finding<'_>, reaction: impl Fn(&Rule, Role) -> Option<Reaction>) -> Self {
-        let rules::Finding { rule, severity, offset, message } = *finding;
+        let rules::Finding { rule, severity, offset, message, .. } = *finding;
         let [responder, requester] = [Role::Responder, Role::Requester].map(|role| reaction(rule, role));
         Self { rule, severity, offset, message: message.to_string(), responder, requester }
     }
@@ -58,7 +58,8 @@ pub fn findings(message: &Message) -> Vec<Finding> {
     }
     match message.dialect {
         Dialect::Version1 => {
-            let sent = Sent { length: message.length, ..Sent::new(message.readable(), sender(message)) };
+            let mut sent = Sent::new(message.readable(), sender(message));
+            sent.length = message.length;
             let reaction = |rule: &Rule, role| sent.reaction(rule, role).map(Reaction::V1);
             rules::send(&sent, &mut |finding| findings.push(Finding::new(finding, reaction)));
         }

@@ -14,27 +14,19 @@ type SetupRow = Row<fn(&Announced, &mut Report<'_>)>;
 
 static RULES: [SetupRow; 2] = [
     SetupRow {
-        rule: &Rule {
-            slug: "private-data-version",
-            severity: Severity::Warning,
-            section: "RFC 8797 4",
-            summary: "private data has version 1, 8 octets, and no unknown flag",
-            reason: "A receiver that does not know the version ignores all of it, and thresholds of 1024 octets apply.",
-            correct: "A peer sends version 1, with the reserved bits 0.",
-            answer: None,
-        },
+        rule: &Rule::new("private-data-version", Severity::Warning, "RFC 8797 4")
+            .summary("private data has version 1, 8 octets, and no unknown flag")
+            .reason("A receiver that does not know the version ignores all of it, and thresholds of 1024 octets apply.")
+            .correct("A peer sends version 1, with the reserved bits 0."),
         judge: private_data_version,
     },
     SetupRow {
-        rule: &Rule {
-            slug: "private-data-absent",
-            severity: Severity::Hazard,
-            section: "RFC 8797 5",
-            summary: "each end sends private data",
-            reason: "Without it, the other end must assume inline thresholds of 1024 octets and no remote invalidation.",
-            correct: "A peer sends it with the connection request, or with the reply to it.",
-            answer: None,
-        },
+        rule: &Rule::new("private-data-absent", Severity::Hazard, "RFC 8797 5")
+            .summary("each end sends private data")
+            .reason(
+                "Without it, the other end must assume inline thresholds of 1024 octets and no remote invalidation.",
+            )
+            .correct("A peer sends it with the connection request, or with the reply to it."),
         judge: private_data_absent,
     },
 ];

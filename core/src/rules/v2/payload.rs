@@ -3,7 +3,7 @@
 
 use super::super::Counted;
 use super::super::location::{self, counted};
-use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity, explained};
+use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity};
 use crate::lists::{ReadList, WriteChunk};
 use crate::reader::Reader;
 use crate::rpc::MessageType;
@@ -11,100 +11,77 @@ use crate::v2::family_b::{Body, CallExternal};
 use crate::v2::{ErrorCode, Family, HeaderV2, MessageV2, family_a};
 
 /// The RPC message has the XID of its header (version 2).
-pub static V2_XID_MISMATCH: Rule = Rule {
-    slug: "v2-xid-mismatch",
-    severity: Severity::Error,
-    section: "version two -01 XDR Errors; -07 7.2",
-    summary: explained("rdma_xid equals the XID of the RPC message"),
-    reason: explained(
+pub static V2_XID_MISMATCH: Rule = Rule::new("v2-xid-mismatch", Severity::Error, "version two -01 XDR Errors; -07 7.2")
+    .summary("rdma_xid equals the XID of the RPC message")
+    .reason(
         "The transport finds the waiting call by one of these words, and RPC by the other. If they \
              differ, a reply completes the wrong call.",
-    ),
-    correct: explained(
+    )
+    .correct(
         "A sender copies the XID. A responder answers RDMA2_ERR_BAD_XDR. Only the first part of a \
               Payload stream is judged.",
-    ),
-    answer: None,
-};
+    );
 
 /// The header says whether the RPC message is a call or a reply (family B).
-pub static V2_DIRECTION: Rule = Rule {
-    slug: "v2-direction",
-    severity: Severity::Error,
-    section: "version two -07 6.1, 6.3.5 to 6.3.10",
-    summary: explained("the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)"),
-    reason: explained(
-        "The header type tells a receiver whose XID it is: a call would be taken for the reply to another.",
-    ),
-    correct: explained(
+pub static V2_DIRECTION: Rule = Rule::new("v2-direction", Severity::Error, "version two -07 6.1, 6.3.5 to 6.3.10")
+    .summary("the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)")
+    .reason("The header type tells a receiver whose XID it is: a call would be taken for the reply to another.")
+    .correct(
         "A sender chooses the header type by msg_type. Only the first part of a Payload stream is judged. A call in a \
               chunk is judged when its answer comes, because the chunk has been read by then.",
-    ),
-    answer: None,
-};
+    );
 
 pub(super) static RULES: [SendV2Row; 5] = [
     SendV2Row { rule: &V2_XID_MISMATCH, answer: Some(ErrorCode::BAD_XDR), judge: xid_mismatch },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-no-payload",
-            severity: Severity::Error,
-            section: "version two -01 Header Types, XDR Errors; -07 6.3.6, 6.3.7, 6.3.9, 6.3.10",
-            summary: explained(
-                "a header with a Payload stream is followed by octets of it; RDMA2_NOMSG with an XID has a chunk \
+        rule: &Rule::new(
+            "v2-no-payload",
+            Severity::Error,
+            "version two -01 Header Types, XDR Errors; -07 6.3.6, 6.3.7, 6.3.9, 6.3.10",
+        )
+        .summary(
+            "a header with a Payload stream is followed by octets of it; RDMA2_NOMSG with an XID has a chunk \
                       that holds the Payload stream",
-            ),
-            reason: explained("Without them there is no RPC message, or this part of it is missing."),
-            correct: explained(
-                "A sender puts at least one word of the Payload stream behind the header, or all of it into a \
+        )
+        .reason("Without them there is no RPC message, or this part of it is missing.")
+        .correct(
+            "A sender puts at least one word of the Payload stream behind the header, or all of it into a \
                       Position Zero Read chunk or the Reply chunk. A responder answers RDMA2_ERR_BAD_XDR. RDMA2_NOMSG \
                       without an XID and without chunks grants credits (drafts -00 to -02).",
-            ),
-            answer: None,
-        },
+        ),
         answer: Some(ErrorCode::BAD_XDR),
         judge: no_payload,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-external",
-            severity: Severity::Error,
-            section: "version two -07 6.3.5, 6.3.7, 6.3.8",
-            summary: explained(
+        rule: &Rule::new("v2-external", Severity::Error, "version two -07 6.3.5, 6.3.7, 6.3.8")
+            .summary(
                 "RDMA2_CALL_EXTERNAL has a Call chunk, RDMA2_REPLY_EXTERNAL a Reply chunk; only the Call chunk is at \
                       Position 0 (drafts -03 to -07)",
-            ),
-            reason: explained(
+            )
+            .reason(
                 "The chunk holds the Payload stream. Without it there is none, and with two the receiver cannot \
                      tell which one to use.",
-            ),
-            correct: explained(
+            )
+            .correct(
                 "A requester puts a call that is not inline into rdma_call, with all segments at Position 0, and \
                       only data items into rdma_reads. A responder puts such a reply into the Reply chunk. A \
                       responder answers RDMA2_ERR_BAD_XDR.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::BAD_XDR),
         judge: external,
     },
     SendV2Row {
-        rule: &Rule {
-            slug: "v2-read-order",
-            severity: Severity::Error,
-            section: "version two -01 Read Chunks; -07 4.5.1, 4.5.1.1",
-            summary: explained("Positions are multiples of four and do not decrease"),
-            reason: explained(
+        rule: &Rule::new("v2-read-order", Severity::Error, "version two -01 Read Chunks; -07 4.5.1, 4.5.1.1")
+            .summary("Positions are multiples of four and do not decrease")
+            .reason(
                 "XDR items begin at multiples of four. A receiver that inserts chunks as it walks the Payload \
                      stream misses a Position that comes too late.",
-            ),
-            correct: explained(
+            )
+            .correct(
                 "A requester lists its Read chunks in the order of the Payload stream. A responder answers \
                       RDMA2_ERR_BAD_XDR. The order is required since draft -02; -00 and -01 share its wire format, so \
                       in that format it is a hazard.",
             ),
-            answer: None,
-        },
         answer: Some(ErrorCode::BAD_XDR),
         judge: read_order,
     },

@@ -29,10 +29,10 @@ impl Credits {
     pub(crate) fn hear(&mut self, octets: &[u8]) {
         self.received += 1;
         let credit = octets.get(8..12).map_or(0, |credit| u32::from_be_bytes(credit.try_into().unwrap()));
-        match self.version {
-            Version::One => {}
-            Version::Two(Family::A) => self.permitted = self.permitted.saturating_add(credit & 0xffff),
-            Version::Two(Family::B) => self.permitted = credit,
+        match self.version.family() {
+            None => {}
+            Some(Family::A) => self.permitted = self.permitted.saturating_add(credit & 0xffff),
+            Some(Family::B) => self.permitted = credit,
         }
     }
 
@@ -43,10 +43,10 @@ impl Credits {
 
     /// `rdma_credit` of the next message.
     pub(crate) fn granted(&self) -> u32 {
-        match self.version {
-            Version::One => 32,
-            Version::Two(Family::A) => (QUEUE as u32) << 16 | 2,
-            Version::Two(Family::B) => self.received + QUEUE as u32 / 2,
+        match self.version.family() {
+            None => 32,
+            Some(Family::A) => (QUEUE as u32) << 16 | 2,
+            Some(Family::B) => self.received + QUEUE as u32 / 2,
         }
     }
 }
@@ -89,10 +89,10 @@ pub(crate) fn call(random: &mut Random, version: Version, credit: u32, peer: &Pe
     let mut message = Vec::new();
     let credit = if random.one_in(8) { random.odd() } else { credit };
     let invalidated = [0, memory.handle][random.below(2)];
-    let start = match version {
-        Version::One => vec![xid, 1, credit, u32::from(long)],
-        Version::Two(Family::A) => vec![xid, 2, credit, u32::from(long), 0, invalidated],
-        Version::Two(Family::B) => vec![xid, 2, credit, if long { 8 } else { 10 }, invalidated],
+    let start = match version.family() {
+        None => vec![xid, 1, credit, u32::from(long)],
+        Some(Family::A) => vec![xid, 2, credit, u32::from(long), 0, invalidated],
+        Some(Family::B) => vec![xid, 2, credit, if long { 8 } else { 10 }, invalidated],
     };
     put(&mut message, &start);
     if random.one_in(12) {
@@ -134,8 +134,8 @@ pub(crate) fn reply(
     credit: u32,
     octets: &[u8],
 ) -> Option<(Vec<u8>, Option<u32>)> {
-    let (xid, chunks, offered) = match version {
-        Version::One => {
+    let (xid, chunks, offered) = match version.family() {
+        None => {
             let (header, payload) = rpcrdma::v1::Header::decode(octets).ok()?;
             let chunks = header.chunks()?;
             // A Call, or the Reply to one of the peer's calls.
@@ -143,7 +143,7 @@ pub(crate) fn reply(
             let written = chunks.writes.iter().find_map(|chunk| chunk.iter().next()).map(|segment| segment.handle);
             (header.xid, chunks, chunks.reads.get(0).map(|read| read.target.handle).or(written))
         }
-        Version::Two(family) => {
+        Some(family) => {
             let header = MessageV2::decode(family, octets).ok()?.header;
             let at = if family == Family::A { 20 } else { 16 };
             let offered = u32::from_be_bytes(octets.get(at..at + 4)?.try_into().unwrap());
@@ -152,10 +152,10 @@ pub(crate) fn reply(
     };
     let mut message = Vec::new();
     let credit = if random.one_in(4) && version == Version::One { random.odd() } else { credit };
-    let start: &[u32] = match version {
-        Version::One => &[xid, 1, credit, 0, 0],
-        Version::Two(Family::A) => &[xid, 2, credit, 0, 1, 0, 0],
-        Version::Two(Family::B) => &[xid, 2, credit, 13],
+    let start: &[u32] = match version.family() {
+        None => &[xid, 1, credit, 0, 0],
+        Some(Family::A) => &[xid, 2, credit, 0, 1, 0, 0],
+        Some(Family::B) => &[xid, 2, credit, 13],
     };
     put(&mut message, start);
     for chunk in chunks.writes {
@@ -173,10 +173,10 @@ pub(crate) fn reply(
 /// An error that answers the call with this XID.
 pub(crate) fn error(random: &mut Random, version: Version, credit: u32, xid: u32) -> Vec<u8> {
     let mut message = Vec::new();
-    match version {
-        Version::One => put(&mut message, &[xid, 1, 9, 4, random.below(4) as u32]),
-        Version::Two(Family::A) => put(&mut message, &[xid, 2, credit, 4, 1, random.below(12) as u32]),
-        Version::Two(Family::B) => put(&mut message, &[xid, 2, credit, 4, random.below(12) as u32]),
+    match version.family() {
+        None => put(&mut message, &[xid, 1, 9, 4, random.below(4) as u32]),
+        Some(Family::A) => put(&mut message, &[xid, 2, credit, 4, 1, random.below(12) as u32]),
+        Some(Family::B) => put(&mut message, &[xid, 2, credit, 4, random.below(12) as u32]),
     }
     put(&mut message, &[random.odd(), random.odd()][..random.below(3)]);
     message

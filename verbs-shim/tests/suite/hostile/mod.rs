@@ -103,11 +103,11 @@ fn any_version(settings: Settings) -> Settings {
 
 /// A message to a server, usually one that is in order.
 fn next(random: &mut Random, version: Version, credit: u32, peer: &Peer) -> Vec<u8> {
-    let mut message = match version {
-        Version::Two(family) if peer.sent == 0 && (peer.xids == Xids::Fresh || !random.one_in(4)) => {
+    let mut message = match version.family() {
+        Some(family) if peer.sent == 0 && (peer.xids == Xids::Fresh || !random.one_in(4)) => {
             return first(family, credit);
         }
-        Version::Two(family) if random.one_in(8) => control(random, family, credit, peer),
+        Some(family) if random.one_in(8) => control(random, family, credit, peer),
         _ => call(random, version, credit, peer),
     };
     if random.one_in(3) {
@@ -287,8 +287,8 @@ fn answer_badly(random: &mut Random, version: Version, peer: &mut Peer) {
         peer.look(SECOND);
         while let Some(octets) = peer.got.pop_front() {
             credits.hear(&octets);
-            match version {
-                Version::Two(family) if peer.sent == 0 => peer.send(&first(family, credits.granted()), None),
+            match version.family() {
+                Some(family) if peer.sent == 0 => peer.send(&first(family, credits.granted()), None),
                 _ => answer(random, &credits, &mut before, &octets, peer),
             }
             peer.settle();

@@ -161,10 +161,10 @@ impl Recipe {
     /// Appends the fixed words, and the words before the lists.
     fn begin(&mut self, version: Version, is_long: bool) {
         let xid = xid(self.seed);
-        match version {
-            Version::One => self.words(&[xid, 1, 32, u32::from(is_long)]),
-            Version::Two(Family::A) => self.words(&[xid, 2, 16 << 16 | 2, u32::from(is_long), 0, 0]),
-            Version::Two(Family::B) => self.words(&[xid, 2, 24, if is_long { 8 } else { 10 }, 0]),
+        match version.family() {
+            None => self.words(&[xid, 1, 32, u32::from(is_long)]),
+            Some(Family::A) => self.words(&[xid, 2, 16 << 16 | 2, u32::from(is_long), 0, 0]),
+            Some(Family::B) => self.words(&[xid, 2, 24, if is_long { 8 } else { 10 }, 0]),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rpcrdma::error::Role;
 use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcReply};
-use rpcrdma::rules::{self, Exchange, Finding, Lists, Sent, SentV2, Severity};
+use rpcrdma::rules::{self, Exchange, Finding, Sent, SentV2, Severity};
 use rpcrdma::v1;
 use rpcrdma::v2::{ErrorCode, Family, MessageV2};
 use rpcrdma_verbs::Version;
@@ -51,9 +51,9 @@ impl Faults {
     /// Ignores the rules that this message of a requester breaks.
     fn except_those_of(&mut self, version: Version, message: &[u8]) {
         let mut own = |finding: &Finding<'_>| self.own.push(finding.rule.slug);
-        match version {
-            Version::One => rules::send(&Sent::new(message, Some(Role::Requester)), &mut own),
-            Version::Two(family) => rules::send_v2(&SentV2::new(family, message), &mut own),
+        match version.family() {
+            None => rules::send(&Sent::new(message, Some(Role::Requester)), &mut own),
+            Some(family) => rules::send_v2(&SentV2::new(family, message), &mut own),
         }
     }
 
@@ -120,9 +120,9 @@ impl Question<'_> {
 
     /// Returns true if the RPC Reply after the header reports that the arguments cannot be decoded.
     fn is_garbage(&self, octets: &[u8]) -> bool {
-        let payload = match self.version {
-            Version::One => v1::Message::decode(octets).ok().map(|message| message.payload),
-            Version::Two(family) => MessageV2::decode(family, octets).ok().map(|message| message.payload),
+        let payload = match self.version.family() {
+            None => v1::Message::decode(octets).ok().map(|message| message.payload),
+            Some(family) => MessageV2::decode(family, octets).ok().map(|message| message.payload),
         };
         let reply = payload.and_then(|payload| RpcReply::decode(payload).ok()).map(|(reply, _)| reply.body);
         matches!(reply, Some(ReplyBody::Accepted { status: AcceptStatus::GARBAGE_ARGS, .. }))
@@ -131,19 +131,19 @@ impl Question<'_> {
     /// Judges a reply alone and by its call.
     fn reply(&self, octets: &[u8], faults: &mut Faults) {
         let mut take = |finding: &Finding<'_>| faults.take(finding);
-        match self.version {
-            Version::One => {
+        match self.version.family() {
+            None => {
                 rules::send(&Sent::new(octets, Some(Role::Responder)), &mut take);
                 if let (Ok(call), Ok(reply)) = (v1::Message::decode(self.message), v1::Message::decode(octets)) {
-                    rules::exchange(&Exchange { call: Lists::from(&call), reply: Lists::from(&reply) }, &mut take);
+                    rules::exchange(&Exchange::new(&call, &reply), &mut take);
                 }
             }
-            Version::Two(family) => {
+            Some(family) => {
                 rules::send_v2(&SentV2::new(family, octets), &mut take);
                 let decode = |octets| MessageV2::decode(family, octets).ok();
                 if let (Some(call), Some(reply)) = (decode(self.message), decode(octets)) {
                     let [call, reply] = [call, reply].map(|message| message.header);
-                    rules::exchange_v2(&Exchange { call: Lists::from(&call), reply: Lists::from(&reply) }, &mut take);
+                    rules::exchange_v2(&Exchange::new(&call, &reply), &mut take);
                 }
             }
         }

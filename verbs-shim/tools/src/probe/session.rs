@@ -58,10 +58,10 @@ impl<'a, V: Verbs> Session<'a, V> {
 
     /// Version 2 begins with the properties, here with none (version two -01 section "Connection Properties").
     fn begin(&mut self) -> Result<(), Error> {
-        match self.version {
-            Version::One => Ok(()),
-            Version::Two(Family::A) => self.begin_with(&[Piece::FixedOfNone(5), Piece::Words(&[0, 0])]),
-            Version::Two(Family::B) => self.begin_with(&[Piece::FixedOfNone(7), Piece::Words(&[0])]),
+        match self.version.family() {
+            None => Ok(()),
+            Some(Family::A) => self.begin_with(&[Piece::FixedOfNone(5), Piece::Words(&[0, 0])]),
+            Some(Family::B) => self.begin_with(&[Piece::FixedOfNone(7), Piece::Words(&[0])]),
         }
     }
 
@@ -91,10 +91,10 @@ impl<'a, V: Verbs> Session<'a, V> {
     /// Returns `rdma_credit` of a message: in drafts -00 to -02 the granted and requested credits, in later drafts the
     /// total number of Sends that may be received.
     const fn credit(&self) -> u32 {
-        match self.version {
-            Version::One => CREDITS,
-            Version::Two(Family::A) => 16 << 16 | 4,
-            Version::Two(Family::B) => 24,
+        match self.version.family() {
+            None => CREDITS,
+            Some(Family::A) => 16 << 16 | 4,
+            Some(Family::B) => 24,
         }
     }
 
@@ -202,10 +202,10 @@ impl<'a, V: Verbs> Session<'a, V> {
             return Ok(false);
         }
         let xid = self.fresh_xid();
-        let fixed: &[Piece] = match self.version {
-            Version::One => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0]), Piece::Null],
-            Version::Two(Family::A) => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0, 0, 0]), Piece::Null],
-            Version::Two(Family::B) => &[Piece::Fixed(10), Piece::Words(&[0, 0, 0, 0]), Piece::Null],
+        let fixed: &[Piece] = match self.version.family() {
+            None => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0]), Piece::Null],
+            Some(Family::A) => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0, 0, 0]), Piece::Null],
+            Some(Family::B) => &[Piece::Fixed(10), Piece::Words(&[0, 0, 0, 0]), Piece::Null],
         };
         let message = self.compose_one(fixed, xid)?;
         self.send(message)?;
@@ -262,8 +262,8 @@ pub(crate) fn word(message: &[u8], index: usize) -> Option<u32> {
 /// Returns true if a message has the header of an RPC message, not of an error.
 pub(super) fn is_reply(version: Version, message: &[u8]) -> bool {
     let procedure = word(message, 3);
-    match version {
-        Version::Two(Family::B) => matches!(procedure, Some(11 | 13)),
+    match version.family() {
+        Some(Family::B) => matches!(procedure, Some(11 | 13)),
         _ => matches!(procedure, Some(0 | 1)),
     }
 }
@@ -271,9 +271,9 @@ pub(super) fn is_reply(version: Version, message: &[u8]) -> bool {
 /// Returns true if a message of version 2 grants credits or has transport properties.
 fn is_apart(version: Version, message: &[u8]) -> bool {
     let (xid, htype) = (word(message, 0), word(message, 3));
-    match version {
-        Version::One => false,
-        Version::Two(Family::A) => matches!((xid, htype), (Some(0), Some(1)) | (_, Some(5 | 6))),
-        Version::Two(Family::B) => matches!(htype, Some(5..=7)),
+    match version.family() {
+        None => false,
+        Some(Family::A) => matches!((xid, htype), (Some(0), Some(1)) | (_, Some(5 | 6))),
+        Some(Family::B) => matches!(htype, Some(5..=7)),
     }
 }

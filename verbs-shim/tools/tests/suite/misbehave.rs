@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::error::Role;
-use rpcrdma::rules::{self, Exchange, Lists, Sent};
+use rpcrdma::rules::{self, Exchange, Sent};
 use rpcrdma::v1::Message;
 use rpcrdma_tools::echo::{CallFault, Caller, Carry};
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
@@ -124,7 +124,7 @@ fn broken(call: &[u8], reply: &[u8]) -> Vec<&'static str> {
     if let (Ok(call), Ok(reply)) = (Message::decode(call), Message::decode(reply))
         && reply.header.chunks().is_some()
     {
-        rules::exchange(&Exchange { call: Lists::from(&call), reply: Lists::from(&reply) }, &mut take);
+        rules::exchange(&Exchange::new(&call, &reply), &mut take);
     }
     found
 }

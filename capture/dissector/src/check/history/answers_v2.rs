@@ -186,7 +186,7 @@ mod tests {
     fn due(findings: &[(&'static str, Severity, Option<ReactionV2>)]) -> String {
         let due = findings.iter().fold(Due::Usual, |due, (slug, severity, reaction)| {
             let (rule, severity) = (rules::find(slug).unwrap(), *severity);
-            due.and(&Finding { rule, severity, offset: 0, message: format_args!("") }, *reaction)
+            due.and(&Finding::new(rule, 0, format_args!("")).with_severity(severity), *reaction)
         });
         match due {
             Due::Usual => "usual".into(),

@@ -74,7 +74,7 @@ impl History {
                 let goes_on = self.last.get(requester.other()).frame > about.stamp.frame;
                 let or = if goes_on { "" } else { OR_LACKING };
                 let message = format_args!("{due} should answer this ({}), but nothing does{or}", rule.slug);
-                let finding = Finding { rule: &ANSWER, severity: requests::severity(rule), offset: 0, message };
+                let finding = Finding::new(&ANSWER, 0, message).with_severity(requests::severity(rule));
                 let is_due = whole && stayed >= Time(about.stamp.time.0.saturating_add(PATIENCE));
                 omitted(is_due && self.knows(requester.other(), due), about, &finding, book);
             }

@@ -78,7 +78,7 @@ impl History {
         let is_missed = call.map_or(!(is_clear && self.is_whole()), is_cut);
         match (&sent.decoded, &called) {
             (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
-                let exchange = Exchange { call: call.into(), reply: reply.into() };
+                let exchange = Exchange::new(call, reply);
                 rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
             }
             (Ok(reply), None) if has_chunks(reply) && is_missed => book.unknown_group(Group::Exchange),
@@ -124,10 +124,9 @@ pub(super) fn judge_long(rule: &'static Rule, is_long: bool, found: Option<u32>,
     match found {
         None => book.unknown(rule),
         Some(found) if found != xid => {
-            let severity = rule.severity;
             let message =
                 format_args!("the RPC message in the chunk has the XID {found:#010x}, rdma_xid is {xid:#010x}");
-            book.add(about, &Finding { rule, severity, offset: 0, message }, Some(0));
+            book.add(about, &Finding::new(rule, 0, message), Some(0));
         }
         Some(_) => {}
     }

@@ -94,7 +94,8 @@ impl History {
     pub(super) fn readable(&mut self, message: &Message, about: About, book: &mut Book) {
         let detail = message.detail.as_deref();
         let role = self.role(message, detail, book);
-        let mut sent = Sent { length: message.length, ..Sent::new(&message.octets, role) };
+        let mut sent = Sent::new(&message.octets, role);
+        sent.length = message.length;
         // The session knows of an RDMA_DONE that ends a provided reply, even if it took that for a call.
         let is_done = sent.prefix.is_some_and(|prefix| prefix.procedure == Procedure::RDMA_DONE);
         self.reliable |= is_done && detail.is_some();

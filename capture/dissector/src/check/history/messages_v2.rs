@@ -81,7 +81,7 @@ impl History {
             return book.unknown(rule);
         }
         let message_says = format_args!("rdma_vers is 1, and both ends have sent messages of version 2");
-        let finding = Finding { rule, severity: rule.severity, offset: VERSION, message: message_says };
+        let finding = Finding::new(rule, VERSION, message_says);
         book.add(about, &finding, Some(VERSION));
         let Some(xid) = about.xid else { return };
         if message.direction() == Some(Direction::Reply) {
@@ -139,7 +139,7 @@ fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book, in
         && call.chunks().is_some()
         && carries_reply(sent)
     {
-        let exchange = Exchange { call: (&call).into(), reply: (&reply.header).into() };
+        let exchange = Exchange::new(&call, &reply.header);
         rules::exchange_v2(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
     }
     if let Some(detail) = &message.detail

@@ -44,16 +44,15 @@ impl History {
         let Pulled { about, length, asked, .. } = *pulled;
         if asked >= length {
             let message = format_args!("the {length} octets of this reply were read, but no RDMA_DONE follows");
-            let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
-            return omitted(is_due, about, &Finding { rule, severity, offset: 0, message }, book);
+            return omitted(is_due, about, &Finding::new(&PULL_NOT_NOTIFIED, 0, message), book);
         }
         if self.is_agreed {
             return;
         }
         if is_due {
             let message = format_args!("a reply of {length} octets to read, but the requester reads nothing");
-            let (rule, severity) = (&READ_IN_REPLY, Severity::Hazard);
-            book.add(about, &Finding { rule, severity, offset: 16, message }, Some(16));
+            let finding = Finding::new(&READ_IN_REPLY, 16, message).with_severity(Severity::Hazard);
+            book.add(about, &finding, Some(finding.offset));
         } else {
             book.unknown(&READ_IN_REPLY);
         }

@@ -32,20 +32,15 @@ const FAULTY: usize = 64;
 const UNCLEAR: usize = 64;
 
 /// This rule is about the responder's reaction to an invalid request.
-pub(super) static ANSWER: Rule = Rule {
-    slug: "answer",
-    severity: Severity::Error,
-    section: "RFC 8166 4.5",
-    summary: "a responder refuses a request that it cannot read with the error that is due, or drops it if none is",
-    reason: "A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
-             trusted ends the wrong call.",
-    correct: "As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
+pub(super) static ANSWER: Rule = Rule::new("answer", Severity::Error, "RFC 8166 4.5")
+.summary("a responder refuses a request that it cannot read with the error that is due, or drops it if none is")
+.reason("A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
+             trusted ends the wrong call.")
+.correct("As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
               answer a warning. A responder that cannot answer ends the connection. What the drafts of version 2 (-01 Error \
               Handling; -07 7) leave open is not judged: errors about anything but the form of a request; other numbers \
               in the wire format of -00 to -02; and the answer to what interrupts a sequence, to a part of a Payload \
-              stream before the last, to 16 to 19 octets (-03 to -07), or to what breaks rules with different answers.",
-    answer: None,
-};
+              stream before the last, to 16 to 19 octets (-03 to -07), or to what breaks rules with different answers.");
 
 /// A Send that breaks a rule.
 #[derive(Clone, Copy, Debug)]
@@ -297,7 +292,7 @@ const fn is_of_form(code: ErrorCode) -> bool {
 pub(super) fn judge(answers: Answers, said: Response, (about, at): (About, usize), book: &mut Book) -> Option<Found> {
     let name = said.name();
     let say = |severity, message: core::fmt::Arguments<'_>| {
-        let finding = Finding { rule: &ANSWER, severity, offset: at, message };
+        let finding = Finding::new(&ANSWER, at, message).with_severity(severity);
         Some(Found::new(about, &finding, Some(at)))
     };
     match answers {

@@ -192,15 +192,13 @@ impl History {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
             let message =
                 format_args!("no request has this XID; that of frame {frame} ({slug}) waits for such an error");
-            let (rule, severity) = (&ERROR_ECHO, ERROR_ECHO.severity);
-            let finding = Finding { rule, severity, offset: 0, message };
-            return self.wait(Found::new(about, &finding, Some(0)), requester, book);
+            return self.wait(Found::new(about, &Finding::new(&ERROR_ECHO, 0, message), Some(0)), requester, book);
         }
         if *self.unreadable.get(requester) {
             return book.unknown(&REPLY_UNEXPECTED);
         }
-        let (rule, severity) = (&REPLY_UNEXPECTED, REPLY_UNEXPECTED.severity);
-        let finding = Finding { rule, severity, offset: 0, message: format_args!("no call with this XID waits") };
+        let message = format_args!("no call with this XID waits");
+        let finding = Finding::new(&REPLY_UNEXPECTED, 0, message);
         self.wait(Found::new(about, &finding, Some(0)), requester, book);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use rpcrdma::error;
-use rpcrdma::rules::{self, Exchange, Finding, Lists, Sent, SentV2};
+use rpcrdma::rules::{self, Exchange, Finding, Sent, SentV2};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2};
 use rpcrdma_dissector::{Capture, Captured, Config, Dialect, Direction, Events};
@@ -90,11 +90,11 @@ fn is_answered(call: &Message, reply: &Message) -> bool {
         let (Ok(call), Ok(reply)) = (v1::Message::decode(&call_octets), v1::Message::decode(&octets)) else {
             return false;
         };
-        rules::exchange(&Exchange { call: Lists::from(&call), reply: Lists::from(&reply) }, &mut take);
+        rules::exchange(&Exchange::new(&call, &reply), &mut take);
     } else {
         let decoded = [&call_octets, &octets].map(|octets| MessageV2::decode(family(reply.format), octets));
         let [Ok(call), Ok(reply)] = decoded else { return false };
-        rules::exchange_v2(&Exchange { call: Lists::from(&call.header), reply: Lists::from(&reply.header) }, &mut take);
+        rules::exchange_v2(&Exchange::new(&call.header, &reply.header), &mut take);
     }
     is_valid
 }
