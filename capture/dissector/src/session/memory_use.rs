@@ -134,9 +134,13 @@ impl Session {
             && let Some(waiting) = self.calls.get(&id)
             && let Some(other) = waiting.message.prefix()
         {
-            // If its reply was missed, the other call no longer waits.
+            // If its reply was missed, or captured before the call, the other call no longer waits.
             let is_after = |lost: Option<u64>| lost.is_some_and(|last_call| last_call >= id);
-            let known = waiting.shows_reply && !is_after(self.lost.active) && !is_after(self.lost.passive);
+            let replies = self.replies.as_ref().map(|replies| replies.get(owner.other()));
+            let known = waiting.shows_reply
+                && !is_after(self.lost.active)
+                && !is_after(self.lost.passive)
+                && !replies.is_some_and(|replies| replies.is_unmatched(waiting.message.xid()));
             let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);
         }

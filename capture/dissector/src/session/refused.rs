@@ -23,6 +23,9 @@ impl Session {
             Some(xid) => replies.note(SentReply { places: self.places, xid }),
             None => replies.note_other(),
         }
+        if call.is_none() {
+            replies.note_unmatched(message.xid());
+        }
     }
 
     /// Notes a call: a second one that waits may take a Receive that was posted for a reply.

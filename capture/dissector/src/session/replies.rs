@@ -9,6 +9,9 @@ const REPLIES: usize = 128;
 /// The most refused replies of one end that wait to be accepted.
 pub(super) const REFUSED: usize = 64;
 
+/// The most replies without a call that are remembered: frames out of order are a few apart.
+const UNMATCHED: usize = 4;
+
 /// A reply that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentReply {
@@ -32,12 +35,25 @@ pub(super) struct Replies {
     pub(super) refused: Vec<Refused>,
     /// `true` if the end sent something that no call of the other end provides a Receive for, or that may be such.
     pub(super) has_sent_others: bool,
+    /// XIDs of the last replies without a call.
+    unmatched: [Option<u32>; UNMATCHED],
 }
 
 impl Replies {
     /// Notes that this end sent something other than a reply to a call that waits.
     pub(super) const fn note_other(&mut self) {
         self.has_sent_others = true;
+    }
+
+    /// Notes a reply without a call.
+    pub(super) const fn note_unmatched(&mut self, xid: u32) {
+        self.unmatched.rotate_right(1);
+        self.unmatched[0] = Some(xid);
+    }
+
+    /// Returns true if a reply with this XID was captured before any call with it.
+    pub(super) fn is_unmatched(&self, xid: u32) -> bool {
+        self.unmatched.contains(&Some(xid))
     }
 
     /// Notes a reply to a call that waited.

@@ -871,6 +871,12 @@ fn a_handle_is_shared_for_certain_unless_a_reply_may_have_been_missed() {
         ("missed of the requester", vec![asks(1), (Active, None), asks(2)], false),
         ("missed before both", [&[(Passive, None)], &exchange[..], &[asks(1), asks(2)]].concat(), true),
         ("the responder not heard since", vec![(Passive, None), asks(1), asks(2)], false),
+        (
+            "its reply captured before it",
+            [&exchange[..], &[(Passive, Some(reply(1))), asks(1), asks(2)]].concat(),
+            false,
+        ),
+        ("another reply before it", [&exchange[..], &[(Passive, Some(reply(9))), asks(1), asks(2)]].concat(), true),
     ] {
         let mut play = Play::new(true);
         steps.iter().for_each(|(from, octets)| play.step(*from, octets.as_ref().map_or(LOST, |octets| send(octets))));
