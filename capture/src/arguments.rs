@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use rpcrdma_answers::format::time::{ShownTimes, TimeForm};
+use rpcrdma_answers::selection::Selection;
 use rpcrdma_dissector::CapturedAt;
 use rpcrdma_dissector::check::Implementation;
 use rpcrdma_dissector::link::Address;
-use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
-use rpcrdma_dissector::output::selection::Selection;
 use rpcrdma_dissector::values::{Moment, address, duration, xid, zone_alone};
 
 /// Use of colours.

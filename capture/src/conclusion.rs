@@ -1,9 +1,9 @@
 //! End of a command: its exit status, its notices on standard error, and, as JSON, the last record.
 
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::findings::FindingTotals;
-use rpcrdma_dissector::output::gaps::Gap;
-use rpcrdma_dissector::output::summary::{CommandSummary, LeftOut};
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::findings::FindingTotals;
+use rpcrdma_answers::gaps::Gap;
+use rpcrdma_answers::summary::{CommandSummary, LeftOut};
 
 use crate::failure::{Failure, say};
 use crate::judge::Judge;

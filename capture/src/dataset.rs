@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 #[cfg(feature = "parquet")]
-use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_answers::format::number::counted;
 #[cfg(feature = "parquet")]
-use rpcrdma_dissector::output::parquet::{ParquetTable, TableKind};
+use rpcrdma_answers::parquet::{ParquetTable, TableKind};
 
 #[cfg(feature = "parquet")]
 use crate::arguments::InputArguments;

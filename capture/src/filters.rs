@@ -1,8 +1,8 @@
 //! Filters: the options by which a command selects messages and RPCs.
 
+use rpcrdma_answers::format::date::utc_option;
+use rpcrdma_answers::selection::Selection;
 use rpcrdma_dissector::Time;
-use rpcrdma_dissector::output::format::date::utc_option;
-use rpcrdma_dissector::output::selection::Selection;
 use rpcrdma_dissector::values::Moment;
 
 use crate::arguments::InputArguments;

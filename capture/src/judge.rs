@@ -2,9 +2,9 @@
 
 use std::io;
 
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::selection::Verdict;
 use rpcrdma_dissector::check::{Checker, Count, Found};
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::selection::Verdict;
 use rpcrdma_dissector::{Event, Time};
 
 use crate::failure::say;

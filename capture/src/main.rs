@@ -1,4 +1,4 @@
-//! The program `rpcrdma`: the command line around the library `rpcrdma-dissector`.
+//! The program `rpcrdma`: the command line around the libraries `rpcrdma-dissector` and `rpcrdma-answers`.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -3,12 +3,12 @@
 use core::fmt::Display;
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::output::format::date::utc_range;
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::gaps::{Gap, Gaps};
-use rpcrdma_dissector::output::selection::{NamedRpc, Throughout, Window};
-use rpcrdma_dissector::output::stats::{REORDER, by_two_clocks, sorted_frames, twice};
-use rpcrdma_dissector::output::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
+use rpcrdma_answers::format::date::utc_range;
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::gaps::{Gap, Gaps};
+use rpcrdma_answers::selection::{NamedRpc, Throughout, Window};
+use rpcrdma_answers::stats::{REORDER, by_two_clocks, sorted_frames, twice};
+use rpcrdma_answers::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
     CapturedAt, ClockSteps, Event, FileError, Half, NotRebuilt, PlaceKnown, Report, Sides, Status, Summary, Time,
     Transaction,

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_answers::format::screen::Screen;
 
 use crate::arguments::Color;
 use crate::failure::Failure;

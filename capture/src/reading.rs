@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rpcrdma_dissector::output::annotate::KeptFrame;
+use rpcrdma_answers::annotate::KeptFrame;
 use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, Summary, Time};
 
 use crate::interrupt::Interrupt;

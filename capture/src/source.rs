@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use rpcrdma_dissector::output::file_names::{FileNames, NamedFile};
-use rpcrdma_dissector::output::selection::{NamedRpc, Verdict};
-use rpcrdma_dissector::output::summary::CaptureSummary;
+use rpcrdma_answers::file_names::{FileNames, NamedFile};
+use rpcrdma_answers::selection::{NamedRpc, Verdict};
+use rpcrdma_answers::summary::CaptureSummary;
 use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
 
 use crate::capture::Inputs;

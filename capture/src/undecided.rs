@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use rpcrdma_dissector::output::selection::RpcKey;
+use rpcrdma_answers::selection::RpcKey;
 use rpcrdma_dissector::{Direction, Event};
 
 /// The most items that wait.

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     (
         "core",
         &[
@@ -63,7 +63,44 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "events",
             "check",
             "input",
-            "output",
+            "packets",
+        ],
+    ),
+    (
+        "capture/answers",
+        &[
+            "format",
+            "called",
+            "gaps",
+            "lines",
+            "name_counts",
+            "operation_name",
+            "record",
+            "file_names",
+            "unanswered",
+            "messages",
+            "transactions",
+            "events",
+            "stats",
+            "findings",
+            "top",
+            "pending",
+            "slow",
+            "explain",
+            "compare",
+            "trace",
+            "export",
+            "annotate",
+            "anonymize",
+            "selection",
+            "diagnosis",
+            "report",
+            "record_fields",
+            "summary",
+            "record_types",
+            "schema",
+            "csv",
+            "parquet",
         ],
     ),
     (
@@ -377,9 +414,10 @@ fn no_folder_imports_one_that_comes_after_it() {
 
 /// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 7] = [
+const NAMES: [(&str, &[&[&str]]); 8] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
     ("capture", &[]),
+    ("capture/answers", &[]),
     ("capture/dissector", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
     ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-probe", "bin/rpcrdma-serve"]]),

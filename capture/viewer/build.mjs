@@ -26,7 +26,7 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 const reader = await bundle("web/reader.ts");
 const worker = await bundle("web/worker.ts", { READER_SOURCE: JSON.stringify(reader) });
 const script = (await bundle("web/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
-const sheets = ["../dissector/src/output/report/page.css", "web/style.css"];
+const sheets = ["../answers/src/report/page.css", "web/style.css"];
 const style = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n");
 const module = gzipSync(await readFile(`${bound}/rpcrdma_viewer_bg.wasm`), { level: 9 }).toString("base64");
 const policy = [

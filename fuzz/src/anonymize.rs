@@ -1,6 +1,6 @@
 //! Anonymizes frames, and looks for what the copy should not have.
 
-use rpcrdma_dissector::output::anonymize::{Anonymized, Anonymizer, Key, config};
+use rpcrdma_answers::anonymize::{Anonymized, Anonymizer, Key, config};
 use rpcrdma_dissector::{Dissector, Event, Frame, LinkType, Reader, Time};
 
 use crate::captures::Record;

@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::export::Exporter;
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::findings::Findings;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages::MessageObject;
-use rpcrdma_dissector::output::messages::tree;
-use rpcrdma_dissector::output::transactions::TransactionObject;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::export::Exporter;
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::findings::Findings;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::lines::Lines;
+use rpcrdma_answers::messages::MessageObject;
+use rpcrdma_answers::messages::tree;
+use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::{
     Captured, Checker, Config, Dissector, Event, Files, Found, Frame, Message, Reader, Rebuilt, Time, Transaction,
 };

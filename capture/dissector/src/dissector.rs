@@ -29,7 +29,6 @@ use crate::session::{Context, Session};
 
 /// Maximum number of kinds of frames that are counted apart. The numbers in a capture have no other bound.
 const OTHERS: usize = 32;
-pub(crate) const TCP: Other = Other::Named("TCP");
 const FOREIGN_TCP: Other = Other::Named("TCP on a service port, without iWARP");
 
 /// The port of NFS over RDMA (RFC 8267 section 9).
@@ -61,7 +60,7 @@ pub struct Config {
     /// Of which RPCs to keep what both ends did, packet by packet ([`Transaction::steps`](crate::Transaction::steps)).
     pub steps: StepsWanted,
     /// Record which frames carried each message.
-    pub(crate) placements: bool,
+    pub placements: bool,
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
@@ -279,7 +278,7 @@ impl Dissector {
         };
         match self.iwarp.segment(sent, segment, choice, &mut self.state) {
             true => self.state.summary.take(1, self.iwarp.take_checked()),
-            false => self.state.summary.leave(TCP, 1),
+            false => self.state.summary.leave(Other::TCP, 1),
         }
     }
 

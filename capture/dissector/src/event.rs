@@ -52,25 +52,27 @@ pub enum Event {
     /// A requester has read the reply that the responder provides in Read chunks: its RPC ends with RDMA_DONE. Given if
     /// [`Config::recovery`](crate::dissector::Config::recovery) asks for it.
     ReplyRead(ReplyRead),
-    /// A set-up frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::output::anonymize) asks for it.
+    /// A set-up frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::Config::placements) asks for it.
     #[doc(hidden)]
     Framed(Box<FramedPart>),
 }
 
 /// Octets of a TCP stream that are a set-up frame or an FPDU.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "anonymize"), allow(dead_code, reason = "only `anonymize` reads it"))]
 #[non_exhaustive]
 pub struct FramedPart {
     /// The connection, which need not carry RPC-over-RDMA.
-    pub(crate) connection: u64,
-    pub(crate) ends: Sides<Endpoint>,
-    pub(crate) from: Side,
+    pub connection: u64,
+    /// The ends of the connection.
+    pub ends: Sides<Endpoint>,
+    /// The sender.
+    pub from: Side,
     /// The place of the first octet in the stream of its sender.
-    pub(crate) place: u64,
+    pub place: u64,
     /// Octets that were captured.
-    pub(crate) octets: Vec<u8>,
-    pub(crate) kind: FramedKind,
+    pub octets: Vec<u8>,
+    /// A set-up frame or an FPDU.
+    pub kind: FramedKind,
 }
 
 impl Event {
@@ -347,6 +349,24 @@ pub struct Report {
     pub both_ends: Option<Box<BothEnds>>,
     /// For how long each end had no credit for another call.
     pub credit_times: Sides<CreditTimes>,
+}
+
+impl Report {
+    /// The end none of whose packets were captured, if the other end sent some. Messages of connection set-up do not count,
+    /// because they may take another way. But if an end was heard then, and the other got no acknowledgement since, it is the
+    /// end that is silent, and not the capture that misses its packets.
+    #[must_use]
+    pub fn missing_direction(&self) -> Option<Side> {
+        let Sides { active, passive } = self.counts;
+        let missing = match (active.packets, passive.packets) {
+            (0, 1..) => Side::Active,
+            (1.., 0) => Side::Passive,
+            _ => return None,
+        };
+        let was_heard = self.connection.announced.get(missing).is_some();
+        let is_silent = was_heard && self.counts.get(missing.other()).timeouts > 0;
+        (!is_silent).then_some(missing)
+    }
 }
 
 /// A Terminate message (RFC 5040 section 4.8).

@@ -22,7 +22,7 @@
 //!   why it is not there ([`NotRebuilt`]).
 //! - [`Message`]: a Send, with its header and the RPC message in it as far as they are known.
 //! - [`Checker`]: takes events, gives [findings](Found). [`check`] has the rules.
-//! - [`output`]: JSON, text, statistics, and RPC over TCP for tools that do not read RDMA.
+//! - [`packets`]: headers of packets and FPDUs, for programs that write changed copies of them.
 //!
 //! ```
 //! use rpcrdma_dissector::{Capture, Config, Events};
@@ -39,23 +39,8 @@
 //! # Ok::<(), rpcrdma_dissector::FileError>(())
 //! ```
 //!
-//! This is the library. The program `rpcrdma`, which prints all of it, is installed by `cargo install rpcrdma-capture`.
-//!
-//! # Features
-//! None is on by default: a dissector and checker needs none of them.
-//!
-//! | feature | for | brings |
-//! |---|---|---|
-//! | `json` | what `output` has as JSON, one record per line | `text`, serde, serde_json, schemars |
-//! | `text` | what `output` has as text | anstyle |
-//! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
-//! | `anonymize` | `output::anonymize`: captures without confidential content | `export`, aes, hmac, sha2, getrandom |
-//! | `report` | `output::report`: a capture as one HTML page | `text`, maud |
-//! | `schema` | `output::schema`: the JSON Schema of the records | `json` |
-//! | `csv` | `output::csv`: records as comma-separated values | `schema`, csv |
-//! | `parquet` | `output::parquet`: tables for data analysis; needs a C compiler | parquet, arrow |
-//!
-//! Captures are read without `pcap-file`, so reading needs no feature.
+//! Answers to questions about a capture, as text, JSON, CSV or a report, are in the package `rpcrdma-answers`. The program `rpcrdma`, which prints
+//! all of it, is installed by `cargo install rpcrdma-capture`.
 #![forbid(unsafe_code)]
 
 mod capture_end;
@@ -68,7 +53,7 @@ mod file;
 mod input;
 pub mod link;
 pub mod nfs;
-pub mod output;
+pub mod packets;
 mod rpc;
 mod session;
 
@@ -76,6 +61,7 @@ pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 pub use carrier::connection::{
     Announced, Checksums, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, RefusedAccess, Shown,
+    service_port,
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rpcrdma_dissector::output::annotate::Annotator;
+use rpcrdma_answers::annotate::Annotator;
 use rpcrdma_dissector::{Config, Event, StepsWanted};
 
 use crate::arguments::InputArguments;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rpcrdma_dissector::output::anonymize::{Anonymizer, Key, config};
+use rpcrdma_answers::anonymize::{Anonymizer, Key, config};
 
 use crate::arguments::InputArguments;
 use crate::destination::Destination;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rpcrdma_dissector::check::{self, Found};
-use rpcrdma_dissector::output::findings::{self, Baseline, BaselineError, Findings, FindingsScope};
-use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_answers::findings::{self, Baseline, BaselineError, Findings, FindingsScope};
+use rpcrdma_answers::format::number::counted;
 #[cfg(feature = "parquet")]
-use rpcrdma_dissector::output::parquet::TableKind;
+use rpcrdma_answers::parquet::TableKind;
+use rpcrdma_dissector::check::{self, Found};
 use rpcrdma_dissector::{Config, Files, Time};
 
 use super::separate::{Separable, SeparateForm};

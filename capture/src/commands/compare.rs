@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use rpcrdma_dissector::output::compare::{Comparand, Comparison};
+use rpcrdma_answers::compare::{Comparand, Comparison};
 use rpcrdma_dissector::{Config, Event};
 
 use crate::arguments::{Color, InputArguments};

@@ -1,10 +1,10 @@
 //! `decode`: the messages.
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::messages::{MessageObject, TerminateObject};
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::messages::{MessageObject, TerminateObject};
 #[cfg(feature = "parquet")]
-use rpcrdma_dissector::output::parquet::TableKind;
+use rpcrdma_answers::parquet::TableKind;
 use rpcrdma_dissector::{Config, Event};
 
 use super::headed::HeadedLines;

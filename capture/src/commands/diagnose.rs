@@ -1,11 +1,11 @@
 //! `diagnose`: the causes of waiting.
 
 use clap::Args;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::diagnosis::Diagnoser;
+use rpcrdma_answers::format::number::counted;
 use rpcrdma_dissector::Config;
 use rpcrdma_dissector::check::Found;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::diagnosis::Diagnoser;
-use rpcrdma_dissector::output::format::number::counted;
 
 use super::pasteable::pasteable;
 use super::separate::{Separable, SeparateForm};

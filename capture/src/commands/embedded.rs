@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
-use rpcrdma_dissector::output::report::escaped;
+use rpcrdma_answers::report::escaped;
 
 /// Writes an element of HTML that holds a file. Base64 has no character that ends an element.
 pub(crate) fn embed(out: &mut impl Write, name: &str, content: &mut impl Read) -> io::Result<()> {

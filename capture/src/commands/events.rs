@@ -1,9 +1,9 @@
 //! `events`: what was sent again, and the other signs that packets were lost.
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::csv::CsvTable;
-use rpcrdma_dissector::output::events::RecoveredObject;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::csv::CsvTable;
+use rpcrdma_answers::events::RecoveredObject;
 use rpcrdma_dissector::{Config, Event};
 
 use super::headed::HeadedLines;

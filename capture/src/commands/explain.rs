@@ -1,10 +1,10 @@
 //! `explain`: one RPC, with all that is known of it.
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::explain::{self, ExplainedObject, Explanations};
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::format::number::{counted, grouped};
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::explain::{self, ExplainedObject, Explanations};
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::format::number::{counted, grouped};
 use rpcrdma_dissector::{Config, Event, StepsWanted};
 
 use crate::arguments::{Color, InputArguments};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rpcrdma_dissector::output::export::Exporter;
+use rpcrdma_answers::export::Exporter;
 use rpcrdma_dissector::{Config, Event};
 
 use crate::arguments::InputArguments;

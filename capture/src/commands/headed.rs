@@ -2,10 +2,10 @@
 
 use std::io;
 
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::format::time::ShownTimes;
-use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::format::time::ShownTimes;
+use rpcrdma_answers::lines::Lines;
+use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::{Message, Recovered, Terminated, Time, Transaction};
 
 use crate::arguments::{Color, TimeArguments};

@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Read};
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::messages::HeaderObject;
-use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::messages::HeaderObject;
+use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::{HexDump, lone_message};
 
 use crate::arguments::{Color, Family};

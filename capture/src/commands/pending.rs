@@ -5,10 +5,10 @@ use std::io;
 use std::time::Instant;
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::format::time::ShownTimes;
-use rpcrdma_dissector::output::pending::{self, Pending, PendingCall, PendingObject};
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::format::time::ShownTimes;
+use rpcrdma_answers::pending::{self, Pending, PendingCall, PendingObject};
 use rpcrdma_dissector::values::duration;
 use rpcrdma_dissector::{CaptureEnd, Config, Event, Files, Message, Side};
 

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use rpcrdma_answers::report::CaptureReport;
+use rpcrdma_answers::summary::UnreadFile;
 use rpcrdma_dissector::check::{Found, Implementation};
-use rpcrdma_dissector::output::report::CaptureReport;
-use rpcrdma_dissector::output::summary::UnreadFile;
 use rpcrdma_dissector::{Config, StepsWanted};
 
 use crate::arguments::{InputArguments, KnownSet};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rpcrdma_dissector::output::schema;
+use rpcrdma_answers::schema;
 
 use crate::failure::Failure;
 use crate::output;

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::summary::CapturesSummary;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::summary::CapturesSummary;
 
 use crate::arguments::InputArguments;
 use crate::dataset::DatasetArguments;

@@ -1,12 +1,12 @@
 //! `slow`: the slowest RPCs.
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::gaps::Gap;
-use rpcrdma_dissector::output::slow::{self, Slowest};
-use rpcrdma_dissector::output::transactions::TransactionObject;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::gaps::Gap;
+use rpcrdma_answers::slow::{self, Slowest};
+use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::{Config, Event};
 
 use super::separate::{Separable, SeparateForm};

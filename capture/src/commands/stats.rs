@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::csv::CsvTable;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::selection::TimeSpan;
-use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::csv::CsvTable;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::selection::TimeSpan;
+use rpcrdma_answers::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use rpcrdma_dissector::values::duration;
 use rpcrdma_dissector::{Config, Time};
 

@@ -1,6 +1,6 @@
 //! The tables that `--csv` prints.
 
-use rpcrdma_dissector::output::csv::CsvTable;
+use rpcrdma_answers::csv::CsvTable;
 
 use crate::failure::Failure;
 use crate::output;

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rpcrdma_dissector::output::csv::CsvTable;
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::top::{Top, TopBy};
+use rpcrdma_answers::csv::CsvTable;
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::top::{Top, TopBy};
 use rpcrdma_dissector::{Config, Event};
 
 use super::separate::{Separable, SeparateForm};

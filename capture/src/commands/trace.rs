@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::trace::{Traced, Tracer};
+use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::trace::{Traced, Tracer};
 use rpcrdma_dissector::{Config, Event, StepsWanted};
 
 use crate::arguments::InputArguments;

@@ -1,12 +1,12 @@
 //! `transactions`: the RPCs.
 
 use clap::Args;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::csv::CsvTable;
-use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::csv::CsvTable;
+use rpcrdma_answers::file_names::FileNames;
 #[cfg(feature = "parquet")]
-use rpcrdma_dissector::output::parquet::TableKind;
-use rpcrdma_dissector::output::transactions::TransactionObject;
+use rpcrdma_answers::parquet::TableKind;
+use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::{Config, Event};
 
 use super::headed::HeadedLines;

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+use rpcrdma_answers::annotate::{Annotated, Annotator};
+use rpcrdma_answers::export::Exporter;
 use rpcrdma_dissector::check::Checker;
-use rpcrdma_dissector::output::annotate::{Annotated, Annotator};
-use rpcrdma_dissector::output::export::Exporter;
 use rpcrdma_dissector::{
     Capture, Config, Dissector, Event, Events, Frame, LinkType, Recovered, RecoveryKind, StepsWanted, Time,
 };

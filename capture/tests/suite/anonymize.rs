@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem::{self, Finder};
-use rpcrdma_dissector::output::annotate::Annotator;
-use rpcrdma_dissector::output::anonymize::{Anonymized, Anonymizer, Key, config};
+use rpcrdma_answers::annotate::Annotator;
+use rpcrdma_answers::anonymize::{Anonymized, Anonymizer, Key, config};
 use rpcrdma_dissector::{Config, Dissector, Event, Frame, LinkType, Reader, Time, verify_crc};
 use serde_json::Value;
 

@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::top::{Top, TopBy, TopKey};
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::top::{Top, TopBy, TopKey};
 use rpcrdma_dissector::{
     Address, Capture, CaptureEnd, Config, Dissector, Events, Frame, LinkType, OperationArguments, Time, Transaction,
 };
@@ -114,9 +114,7 @@ fn what_is_written_and_read_is_counted_by_the_name_under_which_a_file_was_opened
         assert_eq!((counts.octets_written, counts.failed, counts.not_rebuilt), (197_001, 0, 0), "{name}");
         let (_, named) = by_name.rows.iter().find(|(key, _)| name_of(key) == Some(b"w.bin")).unwrap();
         assert_eq!(named.octets_written, 197_001, "{name}");
-        let calls = |rows: &[(TopKey, rpcrdma_dissector::output::top::TopCounts)]| {
-            rows.iter().map(|(_, c)| c.calls).sum::<u64>()
-        };
+        let calls = |rows: &[(TopKey, rpcrdma_answers::top::TopCounts)]| rows.iter().map(|(_, c)| c.calls).sum::<u64>();
         assert_eq!(calls(&by_name.rows), calls(&by_handle.rows), "{name}: each RPC is counted once");
     }
 }

@@ -1,6 +1,6 @@
 //! For how long requesters had no credit, measured against the times of calls and replies and the credits in the replies.
 
-use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals};
+use rpcrdma_answers::stats::{IntervalStatistics, Intervals};
 use rpcrdma_dissector::{
     Config, CreditLimit, CreditWaitUnknown, Dissector, Event, Frame, LinkType, Owed, Reader, Time, Transaction,
 };

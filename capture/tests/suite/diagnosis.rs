@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs, process};
 
-use rpcrdma_dissector::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
+use rpcrdma_answers::diagnosis::{CAUSES, Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
 use crate::command::{run, stdout};

@@ -1,10 +1,10 @@
 //! The way from packets to RPCs, shown by traffic that no real peer would send on demand: one test for each sentence of what
 //! the engine promises about order, loss, connections, memory and the forms a call and a reply can have.
 
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::nfs::{Callback, WalkError};
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::transactions::TransactionObject;
 use rpcrdma_dissector::{
     Captured, ChunkName, Config, Counts, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rpcrdma_dissector::output::export::{Exported, Exporter};
+use rpcrdma_answers::export::{Exported, Exporter};
 use rpcrdma_dissector::{Address, Capture, Config, Events, Transaction};
 use sha2::{Digest, Sha256};
 

@@ -1,10 +1,10 @@
 //! One Send by itself: what is said of it, and what is wrong with it.
 
 use rpcrdma::v2::Family;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::messages::HeaderObject;
+use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::check::send::findings;
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::messages::HeaderObject;
-use rpcrdma_dissector::output::messages::tree;
 use rpcrdma_dissector::{Direction, Status, lone_message};
 
 /// The Send in frame 118 of nfs41.pcap, an NFSv4 READ with a Write chunk.

@@ -2,7 +2,7 @@
 
 mod roce;
 
-use rpcrdma_dissector::output::diagnosis::Diagnosis;
+use rpcrdma_answers::diagnosis::Diagnosis;
 
 use crate::diagnosis::diagnose;
 use crate::synthetic::By;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use rpcrdma_dissector::output::gaps::Gaps;
-use rpcrdma_dissector::output::report::CaptureReport;
+use rpcrdma_answers::gaps::Gaps;
+use rpcrdma_answers::report::CaptureReport;
 use rpcrdma_dissector::{Capture, Checker, Config, Dissector, Event, Files, Frame, LinkType, RecoveryKind, Time};
 
 use crate::gaps::ALL_CLEAR;

@@ -1,6 +1,6 @@
 //! Calls that wait until a client returns a delegation: the client that is late is named, and no other.
 
-use rpcrdma_dissector::output::diagnosis::{DiagnosedCause, Diagnosis};
+use rpcrdma_answers::diagnosis::{DiagnosedCause, Diagnosis};
 
 use crate::diagnosis::{MILLISECOND, SECOND, SENDS_OF_4096, Scene, causes, diagnose, text};
 use crate::synthetic::By::{Client, Server};

@@ -1,11 +1,11 @@
 //! Features of RFC 5666 that RFC 8166 dropped, of which some live on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages::MessageObject;
-use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::lines::Lines;
+use rpcrdma_answers::messages::MessageObject;
+use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
 
 use crate::synthetic::By::{Client, Server};

@@ -1,12 +1,12 @@
 //! Text on terminals of different widths.
 
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
-use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::slow;
-use rpcrdma_dissector::output::stats::{Intervals, Stats, interval_heading};
-use rpcrdma_dissector::output::top::{Top, TopBy};
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::format::time::{ShownTimes, TimeForm};
+use rpcrdma_answers::lines::Lines;
+use rpcrdma_answers::slow;
+use rpcrdma_answers::stats::{Intervals, Stats, interval_heading};
+use rpcrdma_answers::top::{Top, TopBy};
 use rpcrdma_dissector::{Capture, CaptureEnd, Config, Event, Events, Files, Time, Transaction};
 
 fn events(name: &str) -> Events {

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 
+use rpcrdma_answers::diagnosis::{Diagnoser, Diagnosis};
+use rpcrdma_answers::selection::{NamedRpc, Selection, Throughout, Verdict};
 use rpcrdma_dissector::check::Found;
-use rpcrdma_dissector::output::diagnosis::{Diagnoser, Diagnosis};
-use rpcrdma_dissector::output::selection::{NamedRpc, Selection, Throughout, Verdict};
 use rpcrdma_dissector::values::Moment;
 use rpcrdma_dissector::{Capture, Checker, Config, Event, Events, Recovered, RecoveryKind, Summary, Time, WaitEnd};
 
+use rpcrdma_answers::file_names::FileNames;
+use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::Files;
-use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::transactions::TransactionObject;
 use serde_json::Value;
 
 use crate::command::{run, stderr, stdout};

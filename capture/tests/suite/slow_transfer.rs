@@ -1,6 +1,6 @@
 //! Data of WRITEs and READs that comes slowly by RDMA, and who or what holds it up.
 
-use rpcrdma_dissector::output::diagnosis::DiagnosedCause;
+use rpcrdma_answers::diagnosis::DiagnosedCause;
 
 use crate::diagnosis::{MILLISECOND, SECOND, Scene, causes, diagnose, text};
 use crate::synthetic::By::{self, Client, Server};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::stats::{
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::stats::{
     self, Forms, Inline, IntervalStatistics, Intervals, ProcedureStatistics, Range, Statistics, Stats,
 };
 use rpcrdma_dissector::{Capture, Config, Event, Events, Summary, Time, Transaction};

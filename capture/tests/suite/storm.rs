@@ -1,6 +1,6 @@
 //! Four WRITEs in flight whose data is read again and again: their time is that of the RDMA Reads, and recovery.
 
-use rpcrdma_dissector::output::diagnosis::Diagnosis;
+use rpcrdma_answers::diagnosis::Diagnosis;
 use rpcrdma_dissector::{Config, Phases, Transaction};
 
 use crate::common::dissect;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rpcrdma_dissector::output::diagnosis::{DiagnosedCause, Diagnosis};
+use rpcrdma_answers::diagnosis::{DiagnosedCause, Diagnosis};
 
 use crate::diagnosis::{causes, diagnose, rows, text};
 use crate::synthetic::By::{self, Client};

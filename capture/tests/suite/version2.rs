@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::output::JsonRecord;
-use rpcrdma_dissector::output::format::screen::Screen;
-use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages::tree;
-use rpcrdma_dissector::output::messages::{HeaderObject, MessageObject};
+use rpcrdma_answers::JsonRecord;
+use rpcrdma_answers::format::screen::Screen;
+use rpcrdma_answers::lines::Lines;
+use rpcrdma_answers::messages::tree;
+use rpcrdma_answers::messages::{HeaderObject, MessageObject};
 use rpcrdma_dissector::{
     Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
 };

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use dissector::output::explain::{self, ExplainedObject, Explanations};
-use dissector::output::file_names::FileNames;
-use dissector::output::format::number::duration;
-use dissector::output::{JsonRecord, OperationName, report};
+use answers::explain::{self, ExplainedObject, Explanations};
+use answers::file_names::FileNames;
+use answers::format::number::duration;
+use answers::{JsonRecord, OperationName, report};
 use dissector::{Checker, Event, Found, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;

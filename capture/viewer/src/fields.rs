@@ -3,7 +3,7 @@
 use std::io;
 
 use dissector::Message;
-use dissector::output::messages::tree::{self, TreeExtent};
+use answers::messages::tree::{self, TreeExtent};
 use serde::Serialize;
 
 /// The most octets that are shown of a message: all of its header, unless that is longer than any known peer sends.

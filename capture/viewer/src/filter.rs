@@ -4,9 +4,9 @@
 
 use dissector::Time;
 use dissector::link::Address;
-use dissector::output::diagnosis::Cause;
-use dissector::output::file_names::is_file;
-use dissector::output::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
+use answers::diagnosis::Cause;
+use answers::file_names::is_file;
+use answers::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
 use dissector::values::{address, duration, xid};
 
 use crate::names::{Name, Names};

@@ -4,9 +4,9 @@ use std::io;
 
 use dissector::Files;
 use dissector::check::Found;
-use dissector::output::findings;
-use dissector::output::format::number::{counted, grouped};
-use dissector::output::selection::Ends;
+use answers::findings;
+use answers::format::number::{counted, grouped};
+use answers::selection::Ends;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::HashMap;
 
 use dissector::CaptureEnd;
-use dissector::output::format::number::{duration, grouped, size};
+use answers::format::number::{duration, grouped, size};
 use serde::Deserialize;
 
 use crate::names::Name;

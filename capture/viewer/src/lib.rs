@@ -32,8 +32,8 @@ mod traffic;
 
 use std::io;
 
-use dissector::output::format::number::grouped;
-use dissector::output::report;
+use answers::format::number::grouped;
+use answers::report;
 use dissector::{Capture, StepsWanted};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -3,7 +3,7 @@
 //! Numbers are written seven bits at a time, the least first, and the high bit says that more follow (LEB128, as WebAssembly has it).
 //! A row takes a quarter of the memory that it takes unpacked.
 
-use dissector::output::diagnosis::CauseSet;
+use answers::diagnosis::CauseSet;
 
 use crate::names::Name;
 use crate::row::{Kind, Phases, Row};

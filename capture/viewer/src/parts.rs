@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use dissector::output::selection::Ends;
+use answers::selection::Ends;
 
 use crate::filter::{Filter, Verdict};
 use crate::names::Name;

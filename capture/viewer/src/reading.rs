@@ -2,9 +2,9 @@
 
 use std::io;
 
-use dissector::output::diagnosis::{Diagnoser, Diagnosis};
-use dissector::output::file_names::FileNames;
-use dissector::output::format::number::{self, counted};
+use answers::diagnosis::{Diagnoser, Diagnosis};
+use answers::file_names::FileNames;
+use answers::format::number::{self, counted};
 use dissector::{Checker, Config, Event, StepsWanted, Transaction};
 use serde::Serialize;
 

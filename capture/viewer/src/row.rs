@@ -2,10 +2,10 @@
 
 use std::io;
 
-use dissector::output::diagnosis::CauseSet;
-use dissector::output::file_names::NamedFile;
-use dissector::output::selection::TimeSpan;
-use dissector::output::{OperationName, UnansweredWait};
+use answers::diagnosis::CauseSet;
+use answers::file_names::NamedFile;
+use answers::selection::TimeSpan;
+use answers::{OperationName, UnansweredWait};
 use dissector::{CaptureEnd, Half, Stamp, Status, Time, Transaction, WaitEnd, Waiting, nfs};
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
 
-use dissector::output::JsonRecord;
-use dissector::output::annotate::Annotator;
-use dissector::output::csv::CsvTable;
-use dissector::output::export::Exporter;
-use dissector::output::file_names::FileNames;
-use dissector::output::transactions::TransactionObject;
+use answers::JsonRecord;
+use answers::annotate::Annotator;
+use answers::csv::CsvTable;
+use answers::export::Exporter;
+use answers::file_names::FileNames;
+use answers::transactions::TransactionObject;
 use dissector::{Checker, Event, Files, Frame, StepsWanted, Transaction};
 use serde::Deserialize;
 

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use dissector::output::JsonRecord;
-use dissector::output::diagnosis::{DiagnosedCause, Diagnosis};
-use dissector::output::format::number::counted;
+use answers::JsonRecord;
+use answers::diagnosis::{DiagnosedCause, Diagnosis};
+use answers::format::number::counted;
 use serde::Serialize;
 use serde_json::value::RawValue;
 

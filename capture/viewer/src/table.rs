@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use dissector::output::diagnosis::{Cause, CauseSet};
-use dissector::output::format::number;
-use dissector::output::format::time::{ShownTimes, TimeForm};
-use dissector::output::report::phase_bar;
-use dissector::output::selection::spans_frame;
+use answers::diagnosis::{Cause, CauseSet};
+use answers::format::number;
+use answers::format::time::{ShownTimes, TimeForm};
+use answers::report::phase_bar;
+use answers::selection::spans_frame;
 use dissector::{CaptureEnd, Time};
 use serde::{Deserialize, Serialize};
 

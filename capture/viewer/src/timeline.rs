@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dissector::output::report::{self, AnsweredRpc, TimeSeries};
+use answers::report::{self, AnsweredRpc, TimeSeries};
 use serde::Serialize;
 
 use crate::filter::Filter;

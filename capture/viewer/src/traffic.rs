@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dissector::output::format::number::{counted, grouped};
-use dissector::output::report::{TimeSeries, granted};
-use dissector::output::selection::Ends;
+use answers::format::number::{counted, grouped};
+use answers::report::{TimeSeries, granted};
+use answers::selection::Ends;
 use dissector::{Event, Recovered};
 
 use crate::filter::{Filter, Verdict};

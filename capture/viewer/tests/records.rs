@@ -1,10 +1,10 @@
 //! Rows of the viewer against the records that the program prints.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-use dissector::output::JsonRecord;
-use dissector::output::file_names::FileNames;
-use dissector::output::report::CaptureReport;
-use dissector::output::transactions::TransactionObject;
+use answers::JsonRecord;
+use answers::file_names::FileNames;
+use answers::report::CaptureReport;
+use answers::transactions::TransactionObject;
 use dissector::{Capture, Config, Events, Files};
 use rpcrdma_viewer::Viewer;
 use serde_json::{Value, json};

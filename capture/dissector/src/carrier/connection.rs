@@ -111,7 +111,7 @@ pub enum Shown {
 
 /// The consumer's private data in a message of connection set-up, as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Consumer<'a> {
+pub struct Consumer<'a> {
     /// Octets that were captured.
     pub octets: &'a [u8],
     /// True if the capture cut it: there was more on the wire.
@@ -272,7 +272,7 @@ impl Connection {
 
 /// The TCP-space port in a service ID of the RDMA IP CM service (`00 00 00 00 01 06 PP PP`).
 #[must_use]
-pub(crate) const fn service_port(service: u64) -> Option<u16> {
+pub const fn service_port(service: u64) -> Option<u16> {
     if service >> 16 == 0x0000_0000_0106 { Some(service as u16) } else { None }
 }
 

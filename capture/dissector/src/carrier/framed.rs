@@ -11,7 +11,7 @@ pub(crate) struct FramedOctets<'a> {
 
 /// Kind of octets in a TCP stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FramedKind {
+pub enum FramedKind {
     /// A frame that sets a connection up.
     Setup,
     /// An FPDU.

@@ -24,6 +24,14 @@ pub struct Rejected {
     pub is_for_rpc: bool,
 }
 
+impl Rejected {
+    /// A rejection of a connection of which nothing shows that it was to carry RPC-over-RDMA.
+    #[must_use]
+    pub const fn new(stamp: Stamp, from: Address, to: Address, service: Option<u64>, kind: RejectionKind) -> Self {
+        Self { stamp, from, to, service, kind, is_for_rpc: false }
+    }
+}
+
 /// A connection request to which the capture holds no answer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

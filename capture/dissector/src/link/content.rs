@@ -18,6 +18,19 @@ pub enum Carrier {
     Iwarp,
 }
 
+impl Carrier {
+    /// Name of the carrier.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoceV2 => "RoCEv2",
+            Self::RoceV1 => "RoCEv1",
+            Self::InfiniBand => "InfiniBand",
+            Self::Iwarp => "iWARP",
+        }
+    }
+}
+
 /// The InfiniBand transport part of a frame.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -48,7 +61,8 @@ pub enum Content<'a> {
 
 /// Octets of the Base Transport Header. No packet is shorter, leaving out the ICRC.
 const BTH_LEN: usize = 12;
-pub(crate) const ICRC_LEN: usize = 4;
+/// Octets of the ICRC.
+pub const ICRC_LEN: usize = 4;
 
 const TOO_SHORT: Other = Other::Named("packet too short for InfiniBand transport");
 

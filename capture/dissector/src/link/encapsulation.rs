@@ -13,7 +13,7 @@ use super::ipv4::Ipv4;
 use super::ipv6::Ipv6;
 use super::mirror::MirrorSession;
 use super::network::{Inside, Network};
-use super::other::{OUTER_FRAGMENT, Other};
+use super::other::Other;
 use super::udp::Udp;
 use super::{
     arista, cisco, ether_ip, ethernet, geneve, gre, link_type, llc, loopback, mpls, nflog, ppi, pppoe, tzsp, vn_tag,
@@ -174,5 +174,5 @@ fn fragment(number: u8, octets: &[u8], is_first: bool) -> Option<Inside<'_>> {
         }
         _ => false,
     };
-    is_outer.then_some(Network::Other(OUTER_FRAGMENT).into())
+    is_outer.then_some(Network::Other(Other::OUTER_FRAGMENT).into())
 }

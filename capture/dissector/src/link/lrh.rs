@@ -16,7 +16,7 @@ const LEN: usize = 8;
 
 /// Type of the header that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NextHeader {
+pub enum NextHeader {
     /// Nothing of InfiniBand's own: a raw packet.
     Raw,
     /// The Base Transport Header.
@@ -26,20 +26,28 @@ pub(crate) enum NextHeader {
 }
 
 /// A header, and what follows it.
-pub(crate) struct Lrh<'a> {
-    pub(crate) header: &'a [u8; LEN],
-    pub(crate) next_header: NextHeader,
-    pub(crate) destination: u16,
-    pub(crate) source: u16,
+#[derive(Clone, Copy, Debug)]
+pub struct Lrh<'a> {
+    /// The header.
+    pub header: &'a [u8; LEN],
+    /// Type of the header that follows.
+    pub next_header: NextHeader,
+    /// The local identifier of the destination.
+    pub destination: u16,
+    /// The local identifier of the source.
+    pub source: u16,
     /// Octets captured after the header; has the VCRC at the end.
-    pub(crate) payload: &'a [u8],
+    pub payload: &'a [u8],
     /// Octets after the header on the wire, with the ICRC, without the VCRC.
-    pub(crate) payload_length: usize,
+    pub payload_length: usize,
 }
 
 impl<'a> Lrh<'a> {
-    /// The header that `octets` begins with, or why there is none.
-    pub(crate) fn decode(octets: &'a [u8]) -> Result<Self, &'static str> {
+    /// Reads the header that `octets` begins with.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn decode(octets: &'a [u8]) -> Result<Self, &'static str> {
         let (header, payload) = octets.split_first_chunk().ok_or("frame cut inside its headers")?;
         let [_, next_header, d0, d1, l0, l1, s0, s1] = *header;
         let length = usize::from(u16::from_be_bytes([l0, l1]) & 0x7ff) * 4;

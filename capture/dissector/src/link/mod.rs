@@ -46,19 +46,17 @@ mod vxlan;
 
 use crate::file::{Frame, LinkType};
 pub use address::Address;
-pub(crate) use content::ICRC_LEN;
-pub use content::{Carrier, Content, Packet};
+pub use content::{Carrier, Content, ICRC_LEN, Packet};
 pub(crate) use encapsulation::innermost;
 pub(crate) use grh::Grh;
 pub(crate) use ipv4::Ipv4;
 pub(crate) use ipv6::Ipv6;
-pub(crate) use lrh::{Lrh, NextHeader};
+pub use lrh::{Lrh, NextHeader};
 pub(crate) use mirror::RecentSessions;
 pub use mirror::{MirrorEncapsulation, MirrorSession};
 pub use neighbour::MacAddress;
 pub(crate) use neighbour::{AddressMove, Neighbours};
-pub(crate) use network::Network;
-pub(crate) use other::OUTER_FRAGMENT;
+pub use network::Network;
 pub use other::Other;
 pub(crate) use sighting::Sighting;
 pub use tcp::TcpSegment;
@@ -80,14 +78,15 @@ pub(crate) fn is_port_pause(frame: &Frame<'_>) -> bool {
 
 /// Finds the network layer of `frame`, which may be an encapsulation.
 #[inline]
-pub(crate) fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
+#[must_use]
+pub fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
     link_type::decode(frame.link, frame.data)
 }
 
 /// Finds the network layer of the packet in `frame`: the innermost one if the others hold neither InfiniBand nor TCP. Tells
 /// whether it is inside an encapsulation.
-#[cfg(feature = "anonymize")]
-pub(crate) fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
+#[must_use]
+pub fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
     let network = network(frame);
     match content(network) {
         Content::Other(_) => {

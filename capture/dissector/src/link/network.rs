@@ -6,7 +6,7 @@ use crate::file::LinkType;
 
 /// Payload of the link layer: from the first octet of the network header to the last captured octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Network<'a> {
+pub enum Network<'a> {
     /// IPv4.
     Ipv4(&'a [u8]),
     /// IPv6.

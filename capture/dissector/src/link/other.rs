@@ -26,14 +26,19 @@ pub enum Other {
     TzspProtocol(u16),
 }
 
+impl Other {
+    /// TCP without iWARP.
+    pub const TCP: Self = Self::Named("TCP");
+    /// Part of an encapsulation: only the first one shows what is inside, and not all of it.
+    pub const OUTER_FRAGMENT: Self = Self::Named("IP fragment of an encapsulation");
+}
+
 /// A frame that ends before its headers do.
 pub(super) const CUT: Other = Other::Named("frame cut inside its headers");
 /// Part of a packet that was not sent in an encapsulation.
 pub(super) const FRAGMENT: Other = Other::Named("IP fragment");
 /// Part of a packet that was a fragment before it was sent in an encapsulation.
 pub(super) const INNER_FRAGMENT: Other = Other::Named("IP fragment in an encapsulation");
-/// Part of an encapsulation: only the first one shows what is inside, and not all of it.
-pub(crate) const OUTER_FRAGMENT: Other = Other::Named("IP fragment of an encapsulation");
 
 /// Ports of services that are no encapsulations are below this one.
 const REGISTERED_PORTS: u16 = 1024;
@@ -55,7 +60,8 @@ impl Other {
     }
 
     /// `true` if RDMA may be inside, in an encapsulation that is not read.
-    pub(crate) const fn may_encapsulate(self) -> bool {
+    #[must_use]
+    pub const fn may_encapsulate(self) -> bool {
         match self {
             Self::Named(_) => false,
             Self::UdpPort(port) => port >= REGISTERED_PORTS,

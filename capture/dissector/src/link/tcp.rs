@@ -40,7 +40,7 @@ pub struct TcpSegment<'a> {
     pub window: u16,
     flags: u8,
     /// Captured octets of the options.
-    pub(crate) options: &'a [u8],
+    pub options: &'a [u8],
     /// Payload, as far as it was captured.
     pub octets: &'a [u8],
     /// Number of octets that had on the wire.

@@ -28,10 +28,9 @@ use rpcrdma::rpc::RpcCall;
 
 use grammar::Row;
 pub use sessions::Sessions;
-#[cfg(feature = "anonymize")]
-pub(crate) use walk::{BodyPiece, PieceKind};
 pub use walk::{
-    ChannelLimits, CompoundOperation, DataItem, Reduced, ResultRoom, SessionId, SessionLimits, Walk, WalkError,
+    BodyPiece, ChannelLimits, CompoundOperation, DataItem, PieceKind, Reduced, ResultRoom, SessionId, SessionLimits,
+    Walk, WalkError,
 };
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
@@ -285,8 +284,8 @@ pub(crate) fn marked_results<'a>(
 }
 
 /// The pieces of the arguments of a call, as ranges of `body`, as far as they can be read, and what else was found.
-#[cfg(feature = "anonymize")]
-pub(crate) fn pieces_of_arguments(
+#[must_use]
+pub fn pieces_of_arguments(
     procedure: Procedure,
     callback: bool,
     (body, body_position): (&[u8], usize),
@@ -297,8 +296,8 @@ pub(crate) fn pieces_of_arguments(
 }
 
 /// The same for results.
-#[cfg(feature = "anonymize")]
-pub(crate) fn pieces_of_results(
+#[must_use]
+pub fn pieces_of_results(
     procedure: Procedure,
     callback: bool,
     body: &[u8],

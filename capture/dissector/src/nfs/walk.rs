@@ -180,16 +180,16 @@ pub(crate) struct MarkedItem<'a> {
 
 /// A piece of a body, and how confidential it is. Octets that are in no piece are not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BodyPiece {
+pub struct BodyPiece {
     /// Octets of the piece in the body.
-    pub(crate) octets: Range<usize>,
+    pub octets: Range<usize>,
     /// Kind of the piece.
-    pub(crate) kind: PieceKind,
+    pub kind: PieceKind,
 }
 
 /// Confidentiality of a piece of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PieceKind {
+pub enum PieceKind {
     /// A count, a discriminant, a status, an operation number: it shows the structure only.
     Structure,
     /// A `stateid4`: a sequence number, and 12 octets that name a state.

@@ -141,7 +141,6 @@ impl<'a, 'c> Walker<'a, 'c> {
     }
 
     /// The pieces of arguments, as far as they can be read.
-    #[cfg(feature = "anonymize")]
     pub(super) fn pieces_of_arguments(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
         self.inside = Some(row.name);
         self.pieces = Some(Vec::new());
@@ -150,7 +149,6 @@ impl<'a, 'c> Walker<'a, 'c> {
     }
 
     /// The pieces of results, as far as they can be read.
-    #[cfg(feature = "anonymize")]
     pub(super) fn pieces_of_results(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
         self.inside = Some(row.name);
         self.pieces = Some(Vec::new());
@@ -158,7 +156,6 @@ impl<'a, 'c> Walker<'a, 'c> {
         self.pieces(end)
     }
 
-    #[cfg(feature = "anonymize")]
     fn pieces(mut self, end: Stepped<()>) -> (Vec<BodyPiece>, Walk) {
         let pieces = self.pieces.take().unwrap_or_default();
         (pieces, self.finish(end))

@@ -69,7 +69,7 @@ impl CongestionSigns {
     }
 
     /// Adds other signs.
-    pub(crate) const fn add(&mut self, other: Self) {
+    pub const fn add(&mut self, other: Self) {
         self.notifications = self.notifications.saturating_add(other.notifications);
         self.marks = self.marks.saturating_add(other.marks);
         self.pauses = self.pauses.saturating_add(other.pauses);

@@ -93,7 +93,7 @@ pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Ca
     let procedure = Procedure { program, version, procedure };
     let security = match credential.flavor {
         Flavor::RPCSEC_GSS => {
-            GssCredential::decode(credential.body).ok().map(|gss| security(gss.procedure, gss.service))
+            GssCredential::decode(credential.body).ok().map(|gss| Security::of_gss(gss.procedure, gss.service))
         }
         _ => None,
     };
@@ -126,7 +126,7 @@ fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> 
         return Ok(None);
     }
     let [_length, _version, procedure, _sequence, service] = [word()?, word()?, word()?, word()?, word()?];
-    Ok(Some(security(GssProcedure(procedure), GssService(service))))
+    Ok(Some(Security::of_gss(GssProcedure(procedure), GssService(service))))
 }
 
 /// Examines a reply. `written` are the lengths of its Write chunks.
@@ -163,18 +163,6 @@ const UNKNOWN: WalkError = WalkError { at: 0, operation: None, reason: WalkError
 const PADDED: WalkError = WalkError { at: 0, operation: None, reason: "padding in a place that is not known" };
 const CUT: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_CREDENTIAL };
 const SEALED: WalkError = WalkError { at: 0, operation: None, reason: "sealed by RPCSEC_GSS" };
-
-pub(crate) fn security(procedure: GssProcedure, service: GssService) -> Security {
-    match (procedure, service) {
-        (GssProcedure::DATA, GssService::NONE) => Security::Authentication,
-        (GssProcedure::DATA, GssService::INTEGRITY) => Security::Integrity,
-        (GssProcedure::DATA, _) => Security::Privacy,
-        (GssProcedure::INIT, _) => Security::Control("RPCSEC_GSS_INIT"),
-        (GssProcedure::CONTINUE_INIT, _) => Security::Control("RPCSEC_GSS_CONTINUE_INIT"),
-        (GssProcedure::DESTROY, _) => Security::Control("RPCSEC_GSS_DESTROY"),
-        _ => Security::Control("RPCSEC_GSS control"),
-    }
-}
 
 fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>, reduced: Reduced<'_>) -> Described {
     let direction = if status.is_some() { Direction::Reply } else { Direction::Call };

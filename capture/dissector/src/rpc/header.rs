@@ -268,11 +268,13 @@ impl fmt::Display for AnyErrorBody {
 }
 
 /// Position and length of each Read chunk that is a data item.
-pub(crate) fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
+#[must_use]
+pub fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
     chunks.reads.chunks().map(|chunk| (u64::from(chunk.position), chunk.segments.length())).collect()
 }
 
 /// Length of each Write chunk.
-pub(crate) fn write_lengths(chunks: &Chunks<'_>) -> Vec<u64> {
+#[must_use]
+pub fn write_lengths(chunks: &Chunks<'_>) -> Vec<u64> {
     chunks.writes.iter().map(|chunk| chunk.length()).collect()
 }

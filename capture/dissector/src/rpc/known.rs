@@ -1,5 +1,7 @@
 //! Known properties of an RPC message.
 
+use rpcrdma::rpc::{GssProcedure, GssService};
+
 use super::header::AnyErrorBody;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
@@ -48,6 +50,20 @@ pub enum Security {
 }
 
 impl Security {
+    /// The protection of a message with this RPCSEC_GSS procedure and service.
+    #[must_use]
+    pub const fn of_gss(procedure: GssProcedure, service: GssService) -> Self {
+        match (procedure, service) {
+            (GssProcedure::DATA, GssService::NONE) => Self::Authentication,
+            (GssProcedure::DATA, GssService::INTEGRITY) => Self::Integrity,
+            (GssProcedure::DATA, _) => Self::Privacy,
+            (GssProcedure::INIT, _) => Self::Control("RPCSEC_GSS_INIT"),
+            (GssProcedure::CONTINUE_INIT, _) => Self::Control("RPCSEC_GSS_CONTINUE_INIT"),
+            (GssProcedure::DESTROY, _) => Self::Control("RPCSEC_GSS_DESTROY"),
+            _ => Self::Control("RPCSEC_GSS control"),
+        }
+    }
+
     /// The service as RFC 2203 section 5.3.1 names it, or the control procedure.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -84,7 +100,7 @@ pub enum Status {
 }
 
 /// NFS4ERR_MOVED (RFC 8881 section 15.1.2.4).
-pub(crate) const MOVED: u32 = 10_019;
+const MOVED: u32 = 10_019;
 
 impl Status {
     /// Returns true if the RPC failed. NFS4ERR_MOVED is no failure: it says that the file system is on another server, and the client asks
@@ -92,6 +108,12 @@ impl Status {
     #[must_use]
     pub const fn is_failure(self) -> bool {
         !matches!(self, Self::Success(None | Some(0 | MOVED)))
+    }
+
+    /// Returns true if the server referred the client to another one (NFS4ERR_MOVED).
+    #[must_use]
+    pub const fn is_referral(self) -> bool {
+        matches!(self, Self::Success(Some(MOVED)))
     }
 
     /// The name of what the RPC ended with, whatever status the procedure has of its own.

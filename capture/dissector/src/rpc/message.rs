@@ -19,7 +19,7 @@ use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Walked};
 use crate::rpc::msgp::Msgp;
 use crate::rpc::not_rebuilt::NotRebuilt;
-use crate::rpc::placement::Placements;
+use crate::rpc::placement::{FramePlacement, Placements};
 use crate::rpc::ranges::Ranges;
 
 /// A Send on a connection that carries RPC-over-RDMA.
@@ -307,7 +307,8 @@ impl Message {
     }
 
     /// `rdma_xid`; 0 where that cannot be read.
-    pub(crate) fn xid(&self) -> u32 {
+    #[must_use]
+    pub fn xid(&self) -> u32 {
         self.rdma_xid().unwrap_or(0)
     }
 
@@ -359,7 +360,8 @@ impl Message {
     }
 
     /// Returns true if the capture lacks so much of the Send that it does not show the RPC.
-    pub(crate) fn hides_rpc(&self) -> bool {
+    #[must_use]
+    pub fn hides_rpc(&self) -> bool {
         let is_inline = || self.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Inline);
         self.hides_direction() || self.rpc.is_none() && self.error().is_none() && is_inline()
     }
@@ -385,8 +387,16 @@ impl Message {
         sent
     }
 
+    /// The frames that carried the message, and what RDMA moved for it, if [`Config::placements`](crate::Config::placements) asks for
+    /// them.
+    #[must_use]
+    pub fn placements(&self) -> &[FramePlacement] {
+        self.placements.as_slice()
+    }
+
     /// The readable part of the Send.
-    pub(crate) fn readable(&self) -> &[u8] {
+    #[must_use]
+    pub fn readable(&self) -> &[u8] {
         readable(self.captured, &self.octets)
     }
 

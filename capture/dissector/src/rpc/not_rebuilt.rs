@@ -119,4 +119,29 @@ impl fmt::Display for NotRebuilt {
     }
 }
 
+impl NotRebuilt {
+    /// The kind of reason, without its numbers, to count RPCs by.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Send => "the Send is not all in the capture",
+            Self::Earlier => "messages before it with parts of its Payload stream are not all in the capture",
+            Self::Padding => "where the padding before its data is, is not known",
+            Self::Chunk { .. } => "a chunk is not all in the capture",
+            Self::NotMoved { chunk: ChunkName::Read(_), .. } => "no RDMA Read asked for all of a Read chunk",
+            Self::NotMoved { .. } => "the responder did not write all of the length that it returns",
+            Self::Refused { .. } => "the requester's adapter refused access to memory",
+            Self::CallMissing => "the call is not in the capture",
+            Self::ForeignChunks => "the reply's chunks are not the call's",
+            Self::Position(_) => "a Position is not within the Payload stream",
+            Self::PositionZeroInMessage => "a Position Zero Read chunk beside an inline Payload stream",
+            Self::Results(error) => error.reason,
+            Self::Error(_) => "answered by RDMA_ERROR",
+            Self::Header => "the header cannot be read",
+            Self::NoPayload => "the message has no Payload stream",
+            Self::TooMuch => "more octets waited for their replies than may be kept",
+        }
+    }
+}
+
 impl core::error::Error for NotRebuilt {}

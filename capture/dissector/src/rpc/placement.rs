@@ -2,22 +2,22 @@
 
 /// Octets of a message that one frame carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FramePlacement {
+pub struct FramePlacement {
     /// Number of the frame.
-    pub(crate) frame: u64,
+    pub frame: u64,
     /// Place of the packet or FPDU in what its sender sends, in the carrier's own numbers.
-    pub(crate) place: u64,
+    pub place: u64,
     /// The message that the octets belong to.
-    pub(crate) part: PlacedPart,
+    pub part: PlacedPart,
     /// Offset of the first octet in the Send, or in the chunk.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Octets on the wire.
-    pub(crate) length: u64,
+    pub length: u64,
 }
 
 /// A part of an RPC that holds a Payload stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlacedPart {
+pub enum PlacedPart {
     /// A Send.
     Send,
     /// The Position Zero Read chunk of a call.

@@ -69,7 +69,8 @@ pub struct PacketRun {
 
 impl PacketRun {
     /// One packet.
-    pub(crate) const fn one(from: Side, step: Option<Step>, stamp: Stamp, octets: u64) -> Self {
+    #[must_use]
+    pub const fn one(from: Side, step: Option<Step>, stamp: Stamp, octets: u64) -> Self {
         Self { from, step, recovery: None, is_discarded: false, first: stamp, last: stamp, packets: 1, octets }
     }
 

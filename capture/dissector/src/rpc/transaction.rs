@@ -9,7 +9,7 @@ use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
 use super::pieces::Pieces;
-use super::placement::Placements;
+use super::placement::{FramePlacement, Placements};
 use super::recovery::Recovery;
 use super::steps::Steps;
 use super::waiting::Waiting;
@@ -86,6 +86,13 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// The frames that carried the Payload streams of the RPC by RDMA, if [`Config::placements`](crate::Config::placements) asks for
+    /// them.
+    #[must_use]
+    pub fn placements(&self) -> &[FramePlacement] {
+        self.placements.as_slice()
+    }
+
     /// Forgets the times of an RPC whose call and reply were captured by two clocks.
     pub(crate) fn forget_times(&mut self) {
         if !matches!(self.phases, Err(NotTimed::CallMissing | NotTimed::ReplyMissing)) {

@@ -197,6 +197,20 @@ pub enum OwedUnknown {
 }
 
 impl Waiting {
+    /// The wait of a call while the capture is being read, so that it is not known who owes what.
+    #[must_use]
+    pub const fn while_read(call: Stamp, credits: CreditUse) -> Self {
+        Self {
+            reply_delivery: None,
+            end: WaitEnd::Capture,
+            requester: (Step::Call, call),
+            responder: None,
+            delivery: Delivery::Unknown,
+            owed: Owed::Unknown(OwedUnknown::StillRead),
+            credits,
+        }
+    }
+
     /// `true` if the capture lacks all packets of the responder, so that nothing is known of a reply.
     #[must_use]
     pub const fn is_direction_missing(&self) -> bool {

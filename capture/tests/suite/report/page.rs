@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::{env, fs, process};
 
-use rpcrdma_dissector::output::report;
+use rpcrdma_answers::report;
 use rpcrdma_dissector::{Config, Files, StepsWanted};
 use serde_json::Value;
 

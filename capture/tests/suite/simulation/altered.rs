@@ -1,6 +1,6 @@
 //! Statements about captures that end or begin in the middle, lack packets, or hold them twice.
 
-use rpcrdma_dissector::output::trace::Tracer;
+use rpcrdma_answers::trace::Tracer;
 use rpcrdma_dissector::{Counts, Owed, Sides, Transaction};
 use serde_json::Value;
 

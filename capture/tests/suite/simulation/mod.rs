@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rpcrdma_dissector::output::diagnosis::{Diagnoser, Diagnosis};
+use rpcrdma_answers::diagnosis::{Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Config, Counts, Dissector, Event, Frame, LinkType, Report, Summary, Time, Transaction};
 
 use self::iwarp::Tcp;

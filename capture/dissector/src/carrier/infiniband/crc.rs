@@ -75,14 +75,14 @@ pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
 }
 
 /// The ICRC that belongs to the packet in `frame`; none if it holds no complete InfiniBand packet.
-#[cfg(feature = "anonymize")]
-pub(crate) fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
+#[must_use]
+pub fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
     Some(checks(frame)?.icrc.right)
 }
 
 /// The VCRC that belongs after the packet in `frame`; none if the frame has no room for one.
-#[cfg(feature = "anonymize")]
-pub(crate) fn right_vcrc(frame: &Frame<'_>) -> Option<u16> {
+#[must_use]
+pub fn right_vcrc(frame: &Frame<'_>) -> Option<u16> {
     Some(checks(frame)?.vcrc?.right)
 }
 

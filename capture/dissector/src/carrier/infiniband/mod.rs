@@ -10,5 +10,5 @@ pub(crate) mod ordering;
 pub(crate) mod queue_pairs;
 mod set_up;
 mod stream;
-pub(crate) mod transport;
+pub mod transport;
 mod waiting;

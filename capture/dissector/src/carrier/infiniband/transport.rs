@@ -16,7 +16,7 @@ use crate::carrier::operation::OperationType;
 
 /// Operation of a packet of a reliable connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum PacketKind {
+pub enum PacketKind {
     /// Part of a Send.
     Send,
     /// Part of an RDMA Write.
@@ -37,7 +37,7 @@ pub(crate) enum PacketKind {
 
 /// The RDMA Extended Transport Header: the memory of an RDMA Write or Read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub struct Target {
     /// Offset (virtual address) of the first octet.
     pub offset: u64,
     /// The handle (R_Key).
@@ -48,7 +48,7 @@ pub(crate) struct Target {
 
 /// Meaning of an AETH's syndrome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Syndrome {
+pub enum Syndrome {
     /// Everything up to this packet sequence number arrived.
     Acknowledged,
     /// The receiver was not ready: the packet with this number will come again, after so many nanoseconds.
@@ -65,7 +65,7 @@ pub(crate) enum Syndrome {
 
 /// A transport packet, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Transport<'a> {
+pub struct Transport<'a> {
     /// The opcode as it is on the wire.
     pub opcode: u8,
     /// Operation of the packet.
@@ -93,11 +93,11 @@ pub(crate) struct Transport<'a> {
 }
 
 /// Opcode of a datagram (UD SEND ONLY), which carries connection management.
-pub(crate) const DATAGRAM: u8 = 0x64;
+pub const DATAGRAM: u8 = 0x64;
 const XRC: u8 = 0xa0;
 
 /// Octets of the Base Transport Header.
-pub(crate) const LEN: usize = 12;
+pub const LEN: usize = 12;
 
 /// The place of an opcode in the table of reliable-connection opcodes: operation, first, last.
 const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
@@ -132,7 +132,7 @@ impl<'a> Transport<'a> {
     ///
     /// # Errors
     /// [`EndOfInput`] if the headers themselves are cut.
-    pub(crate) fn decode(octets: &'a [u8], length: usize) -> Result<Self, EndOfInput> {
+    pub fn decode(octets: &'a [u8], length: usize) -> Result<Self, EndOfInput> {
         let mut reader = Reader::new(octets);
         let &[opcode, bits, _, _, _, q0, q1, q2, asks, s0, s1, s2] = reader.array::<LEN>()?;
         let class = opcode & 0xe0;

@@ -24,37 +24,37 @@ const OPCODE: u8 = 0x0f;
 
 /// Operation of a DDP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Opcode(pub u8);
+pub struct Opcode(pub u8);
 
 impl Opcode {
     /// RDMA Write.
-    pub(crate) const WRITE: Self = Self(0x0);
+    pub const WRITE: Self = Self(0x0);
     /// RDMA Read Request.
-    pub(crate) const READ_REQUEST: Self = Self(0x1);
+    pub const READ_REQUEST: Self = Self(0x1);
     /// RDMA Read Response.
-    pub(crate) const READ_RESPONSE: Self = Self(0x2);
+    pub const READ_RESPONSE: Self = Self(0x2);
     /// Send.
-    pub(crate) const SEND: Self = Self(0x3);
+    pub const SEND: Self = Self(0x3);
     /// Send with Invalidate.
-    pub(crate) const SEND_INVALIDATE: Self = Self(0x4);
+    pub const SEND_INVALIDATE: Self = Self(0x4);
     /// Send with Solicited Event.
-    pub(crate) const SEND_SOLICITED: Self = Self(0x5);
+    pub const SEND_SOLICITED: Self = Self(0x5);
     /// Send with Solicited Event and Invalidate.
-    pub(crate) const SEND_SOLICITED_INVALIDATE: Self = Self(0x6);
+    pub const SEND_SOLICITED_INVALIDATE: Self = Self(0x6);
     /// Terminate.
-    pub(crate) const TERMINATE: Self = Self(0x7);
+    pub const TERMINATE: Self = Self(0x7);
     /// Immediate Data (RFC 7306).
-    pub(crate) const IMMEDIATE: Self = Self(0x8);
+    pub const IMMEDIATE: Self = Self(0x8);
     /// Immediate Data with Solicited Event (RFC 7306).
-    pub(crate) const IMMEDIATE_SOLICITED: Self = Self(0x9);
+    pub const IMMEDIATE_SOLICITED: Self = Self(0x9);
     /// Atomic Request (RFC 7306).
-    pub(crate) const ATOMIC_REQUEST: Self = Self(0xa);
+    pub const ATOMIC_REQUEST: Self = Self(0xa);
     /// Atomic Response (RFC 7306).
-    pub(crate) const ATOMIC_RESPONSE: Self = Self(0xb);
+    pub const ATOMIC_RESPONSE: Self = Self(0xb);
 
     /// Its name; `None` if it has none.
     #[must_use]
-    pub(crate) const fn name(self) -> Option<&'static str> {
+    pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             Self::WRITE => "RDMA Write",
             Self::READ_REQUEST => "RDMA Read Request",
@@ -74,7 +74,7 @@ impl Opcode {
 
     /// The queue of its untagged messages; `None` if they are tagged, or there is no such message.
     #[must_use]
-    pub(crate) const fn queue(self) -> Option<u32> {
+    pub const fn queue(self) -> Option<u32> {
         match self.0 {
             0x3..=0x6 | 0x8 | 0x9 => Some(0),
             0x1 | 0xa => Some(1),
@@ -86,7 +86,7 @@ impl Opcode {
 
     /// Returns true if its messages are tagged.
     #[must_use]
-    pub(crate) const fn is_tagged(self) -> bool {
+    pub const fn is_tagged(self) -> bool {
         matches!(self, Self::WRITE | Self::READ_RESPONSE)
     }
 
@@ -97,7 +97,7 @@ impl Opcode {
 
 /// Destination of a segment's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Placement {
+pub enum Placement {
     /// Into memory that was advertised.
     Tagged {
         /// STag: the handle.
@@ -120,7 +120,7 @@ pub(crate) enum Placement {
 
 /// A DDP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DdpSegment<'a> {
+pub struct DdpSegment<'a> {
     /// Operation that the message is part of.
     pub opcode: Opcode,
     /// True if it is the last of its message.
@@ -135,14 +135,14 @@ pub(crate) struct DdpSegment<'a> {
 
 impl<'a> DdpSegment<'a> {
     /// Octets of a tagged header.
-    pub(crate) const TAGGED_LEN: usize = 14;
+    pub const TAGGED_LEN: usize = 14;
     /// Octets of an untagged header.
-    pub(crate) const UNTAGGED_LEN: usize = 18;
+    pub const UNTAGGED_LEN: usize = 18;
 
     /// Reads the segment in a ULPDU of `length` octets. `None` if RFC 5040, RFC 7306 and the RDMA Consortium do not
     /// define it, or its header is incomplete.
     #[must_use]
-    pub(crate) fn decode(ulpdu: &'a [u8], length: usize) -> Option<Self> {
+    pub fn decode(ulpdu: &'a [u8], length: usize) -> Option<Self> {
         let [ddp, rdmap, ..] = *ulpdu else { return None };
         let opcode = Opcode(rdmap & OPCODE);
         let is_tagged = ddp & TAGGED != 0;

@@ -6,9 +6,9 @@
 
 mod again;
 pub(crate) mod connections;
-pub(crate) mod ddp;
+pub mod ddp;
 mod framing;
-pub(crate) mod mpa;
+pub mod mpa;
 mod rdmap;
 mod tcp;
 mod terminate;

@@ -31,14 +31,16 @@ const PRIVATE_DATA: usize = 512;
 /// Octets from one marker to the next.
 const MARKER_SPACING: u64 = 512;
 const MARKER_LEN: usize = 4;
-pub(crate) const LENGTH_LEN: usize = 2;
-pub(crate) const CRC_LEN: usize = 4;
+/// Octets of a ULPDU_Length.
+pub const LENGTH_LEN: usize = 2;
+/// Octets of a CRC.
+pub const CRC_LEN: usize = 4;
 
 static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// A frame that sets a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Setup<'a> {
+pub struct Setup<'a> {
     /// True if it is a reply; otherwise it is a request.
     pub is_reply: bool,
     /// M: its receiver must put markers into what it sends.
@@ -57,18 +59,18 @@ pub(crate) struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// Octets before the private data.
-    pub(crate) const LEN: usize = SETUP_LEN;
+    pub const LEN: usize = SETUP_LEN;
 
     /// Returns true if a stream that begins with `octets` begins with a set-up frame.
     #[inline]
     #[must_use]
-    pub(crate) fn is_begun_by(octets: &[u8]) -> bool {
+    pub fn is_begun_by(octets: &[u8]) -> bool {
         octets.first_chunk().is_some_and(|key| [REQUEST, REPLY].contains(key))
     }
 
     /// Octets of the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
     #[must_use]
-    pub(crate) fn length(octets: &[u8]) -> Option<usize> {
+    pub fn length(octets: &[u8]) -> Option<usize> {
         let [.., l0, l1] = *octets.first_chunk::<SETUP_LEN>()?;
         let length = usize::from(u16::from_be_bytes([l0, l1]));
         (Self::is_begun_by(octets) && length <= PRIVATE_DATA).then_some(Self::LEN + length)
@@ -76,7 +78,7 @@ impl<'a> Setup<'a> {
 
     /// Reads the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
     #[must_use]
-    pub(crate) fn decode(octets: &'a [u8]) -> Option<Self> {
+    pub fn decode(octets: &'a [u8]) -> Option<Self> {
         let length = Self::length(octets)?;
         let is_cut = octets.len() < length;
         let (header, private_data) = octets.get(..length).unwrap_or(octets).split_first_chunk::<SETUP_LEN>()?;
@@ -105,7 +107,7 @@ impl<'a> Setup<'a> {
 
 /// Positions of the markers of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Markers {
+pub enum Markers {
     /// The stream has no markers.
     None,
     /// One begins at this place in the stream, and at every 512th octet from it.
@@ -115,7 +117,7 @@ pub(crate) enum Markers {
 impl Markers {
     /// Octets from `place` to the next marker; `None` if there are none.
     #[must_use]
-    pub(crate) const fn next(self, place: u64) -> Option<usize> {
+    pub const fn next(self, place: u64) -> Option<usize> {
         match self {
             Self::None => None,
             Self::At(marker) => Some((marker.wrapping_sub(place) % MARKER_SPACING) as usize),
@@ -144,14 +146,14 @@ impl Markers {
 
     /// Octets of the stream taken by the FPDU that begins with `octets` at `place`; `None` if its length is missing.
     #[must_use]
-    pub(crate) fn fpdu_length(self, place: u64, octets: &[u8]) -> Option<usize> {
+    pub fn fpdu_length(self, place: u64, octets: &[u8]) -> Option<usize> {
         let (length, _) = octets.get(self.before(place)..)?.split_first_chunk()?;
         let ulpdu = usize::from(u16::from_be_bytes(*length));
         Some(self.length(place, (LENGTH_LEN + ulpdu).next_multiple_of(4) + CRC_LEN))
     }
 
     /// The markers in `octets`, which begin at `place`: the distance of each from there, and what it says.
-    pub(crate) fn iter(self, place: u64, octets: &[u8]) -> impl Iterator<Item = (usize, [u8; MARKER_LEN])> + '_ {
+    pub fn iter(self, place: u64, octets: &[u8]) -> impl Iterator<Item = (usize, [u8; MARKER_LEN])> + '_ {
         let first = self.next(place).unwrap_or(usize::MAX);
         let places = core::iter::successors(Some(first), |at| at.checked_add(MARKER_SPACING as usize));
         places.map_while(|at| octets.get(at..)?.first_chunk().map(|marker| (at, *marker)))
@@ -159,7 +161,7 @@ impl Markers {
 
     /// Returns true if each marker in the FPDU `octets`, which begins at `place`, says where the FPDU begins.
     #[must_use]
-    pub(crate) fn are_right(self, place: u64, octets: &[u8]) -> bool {
+    pub fn are_right(self, place: u64, octets: &[u8]) -> bool {
         let before = self.before(place);
         self.iter(place, octets).all(|(at, marker)| {
             let back = u16::try_from(at.saturating_sub(before)).unwrap_or_default().to_be_bytes();
@@ -169,7 +171,7 @@ impl Markers {
 
     /// The content of `octets`, which begin at `place`, without markers; `room` is space for it.
     #[must_use]
-    pub(crate) fn without<'a>(self, place: u64, octets: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
+    pub fn without<'a>(self, place: u64, octets: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
         let Some(first) = self.next(place).filter(|first| *first < octets.len()) else { return octets };
         let (before, mut rest) = octets.split_at_checked(first).unwrap_or((octets, &[]));
         room.clear();
@@ -185,7 +187,7 @@ impl Markers {
 
 /// The ULPDU in the content of an FPDU, as far as it was captured, and its length.
 #[must_use]
-pub(crate) fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
+pub fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
     let (length, rest) = content.split_first_chunk()?;
     let length = usize::from(u16::from_be_bytes(*length));
     Some((rest.get(..length).unwrap_or(rest), length))
@@ -193,13 +195,13 @@ pub(crate) fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
 
 /// The CRC of an FPDU, as it is on the wire: of everything before it.
 #[must_use]
-pub(crate) fn crc(covered: &[u8]) -> [u8; CRC_LEN] {
+pub fn crc(covered: &[u8]) -> [u8; CRC_LEN] {
     CRC32C.checksum(covered).to_le_bytes()
 }
 
 /// Returns true if the CRC at the end of a whole FPDU is right. It covers markers too (RFC 5044 section 4.4).
 #[must_use]
-pub(crate) fn crc_is_right(fpdu: &[u8]) -> bool {
+pub fn crc_is_right(fpdu: &[u8]) -> bool {
     fpdu.split_last_chunk().is_some_and(|(covered, last)| crc(covered) == *last)
 }
 

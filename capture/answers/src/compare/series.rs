@@ -1,0 +1,111 @@
+//! The latencies of an operation, in the order in which its RPCs ended, in bounded memory.
+
+use crate::stats::part;
+
+/// The most latencies that are kept. Of more, one of every two is kept, chosen at random, then one of every four, and so on.
+const KEPT: usize = 32_768;
+
+/// Latencies as the parts of a histogram that they fall into.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    parts: Vec<u16>,
+    /// Consecutive latencies of which one is kept: a power of two.
+    group: usize,
+    /// Latencies of the last group so far.
+    seen: usize,
+    /// Place in the last group of the one that is kept.
+    chosen: usize,
+    random: Random,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { parts: Vec::new(), group: 1, seen: 0, chosen: 0, random: Random(0) }
+    }
+}
+
+impl Series {
+    pub(super) fn record(&mut self, latency: u64) {
+        if self.seen == self.chosen {
+            self.parts.push(part(latency));
+        }
+        self.seen += 1;
+        if self.seen < self.group {
+            return;
+        }
+        if self.parts.len() >= KEPT {
+            self.parts = self.thinned(2 * self.group);
+            self.group *= 2;
+        }
+        (self.seen, self.chosen) = (0, self.random.below(self.group));
+    }
+
+    /// Both with the same number of latencies left out between two that are kept.
+    pub(super) fn alike(one: &Self, other: &Self) -> [Vec<u16>; 2] {
+        let group = one.group.max(other.group);
+        [one.thinned(group), other.thinned(group)]
+    }
+
+    /// One latency of every `group`, which is a multiple of this one's.
+    fn thinned(&self, group: usize) -> Vec<u16> {
+        let mut random = self.random;
+        let groups = self.parts.chunks_exact((group / self.group).max(1));
+        groups.filter_map(|parts| parts.get(random.below(parts.len())).copied()).collect()
+    }
+}
+
+/// Pseudo-random numbers, the same each time (SplitMix64). A fixed distance between the latencies that are kept could fall in with
+/// a pattern of the workload.
+#[derive(Clone, Copy, Debug)]
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_series_is_thinned_evenly() {
+        let mut series = Series::default();
+        // The part of a small value is the value: here, the tenth of the series that it is in, and whether its place is even.
+        let all = 10 * KEPT;
+        for place in 0..all {
+            series.record((place * 10 / all * 2 + place % 2) as u64);
+        }
+        assert_eq!(series.group, 16);
+        assert_eq!(series.parts.len(), all / 16);
+        for tenth in 0..10 {
+            let of = |value: usize| series.parts.iter().filter(|part| usize::from(**part) == value).count();
+            let (even, odd) = (of(2 * tenth), of(2 * tenth + 1));
+            assert!((KEPT / 16 - 1..=KEPT / 16 + 1).contains(&(even + odd)), "{even} {odd}");
+            // Neither is preferred.
+            assert!(even.abs_diff(odd) < KEPT / 100, "{even} {odd}");
+        }
+    }
+
+    /// The first numbers of SplitMix64 with the seed 0, as its author's program prints them.
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut random = Random(0);
+        let numbers = [(); 3].map(|()| random.below(usize::MAX));
+        assert_eq!(numbers, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    }
+
+    #[test]
+    fn the_finer_of_two_is_thinned_too() {
+        let (mut short, mut long) = (Series::default(), Series::default());
+        (0..1000).for_each(|value| short.record(value % 60));
+        (0..2 * KEPT as u64).for_each(|value| long.record(value % 60));
+        assert_eq!((short.group, long.group), (1, 4));
+        let [short, long] = Series::alike(&short, &long);
+        assert_eq!((short.len(), long.len()), (250, KEPT / 2));
+    }
+}

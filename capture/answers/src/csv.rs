@@ -1,0 +1,156 @@
+//! Records as a table: comma-separated values (RFC 4180), with the names of the columns in the first line.
+//!
+//! The columns follow from the schema, so they are the same whatever the records hold. A field of an object has the name of the
+//! object in front of its own, as in `phases_call_ns`. A list of numbers or texts is one cell, joined by spaces, and so are the
+//! names of `operations`; other lists are left out.
+
+use std::io;
+
+use serde_json::{Map, Value};
+
+use crate::record_fields::{Held, RecordFields};
+use crate::schema;
+
+/// The fields of an interval that stand before those of each of its operations.
+const INTERVAL: [&str; 3] = ["time_ns", "start_ns", "length_ns"];
+/// The list of `stats` that has a row for each of its objects.
+const PROCEDURES: &str = "procedures";
+/// The list of objects of which the names are joined.
+const OPERATIONS: &str = "operations";
+
+/// A table of records of one type.
+#[derive(Debug)]
+pub struct CsvTable {
+    columns: Vec<Column>,
+    /// The columns of the objects in a list, if each of those has a row.
+    of_each: Option<Vec<Column>>,
+}
+
+/// Path to the cells of a column in a record.
+#[derive(Debug)]
+struct Column {
+    name: String,
+    path: Vec<String>,
+}
+
+impl CsvTable {
+    /// A row for each record of a type; `None` if there is none of that name.
+    #[must_use]
+    pub fn of_records(name: &str) -> Option<Self> {
+        Some(Self { columns: RecordFields::new(&schema::of_type(name)?).columns(), of_each: None })
+    }
+
+    /// A row for each operation that `stats` counts.
+    #[must_use]
+    pub fn of_operations() -> Option<Self> {
+        let fields = RecordFields::new(&schema::of_type("stats")?);
+        Some(Self { columns: Vec::new(), of_each: Some(fields.columns_of(PROCEDURES)) })
+    }
+
+    /// A row for each operation in each interval.
+    #[must_use]
+    pub fn of_intervals() -> Option<Self> {
+        let fields = RecordFields::new(&schema::of_type("interval")?);
+        let mut columns = fields.columns();
+        columns.retain(|column| INTERVAL.contains(&column.name.as_str()));
+        Some(Self { columns, of_each: Some(fields.columns_of(PROCEDURES)) })
+    }
+
+    /// Writes the names of the columns.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn heading(&self, out: &mut impl io::Write) -> io::Result<()> {
+        let columns = self.columns.iter().chain(self.of_each.iter().flatten());
+        row(out, columns.map(|column| column.name.clone()))
+    }
+
+    /// Writes the rows of the records that `write` writes as JSON.
+    ///
+    /// # Errors
+    /// Any error from writing to `out` and of `write`, or if that writes something else.
+    pub fn record(
+        &self,
+        out: &mut impl io::Write,
+        write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut records = Vec::new();
+        write(&mut records)?;
+        for record in serde_json::Deserializer::from_slice(&records).into_iter::<Value>() {
+            let record = record?;
+            let own = self.columns.iter().map(|column| column.cell(&record));
+            let Some(of_each) = &self.of_each else {
+                row(out, own)?;
+                continue;
+            };
+            for object in record.get(PROCEDURES).and_then(Value::as_array).into_iter().flatten() {
+                row(out, own.clone().chain(of_each.iter().map(|column| column.cell(object))))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a row.
+fn row(out: &mut impl io::Write, cells: impl Iterator<Item = String>) -> io::Result<()> {
+    let mut builder = csv::WriterBuilder::new();
+    builder.terminator(csv::Terminator::CRLF).buffer_capacity(1 << 10);
+    let mut writer = builder.from_writer(out);
+    writer.write_record(cells.map(String::into_bytes))?;
+    writer.flush()
+}
+
+impl Column {
+    fn cell(&self, record: &Value) -> String {
+        let value = self.path.iter().try_fold(record, |value, name| value.get(name));
+        value.map(text).unwrap_or_default()
+    }
+}
+
+/// A value as a cell.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
+        Value::Object(object) => object.get("name").map(text).unwrap_or_default(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+impl RecordFields {
+    fn columns(&self) -> Vec<Column> {
+        let mut columns = Vec::new();
+        self.add(&self.properties, &[], &mut columns);
+        columns
+    }
+
+    /// The columns of the objects in a list.
+    fn columns_of(&self, list: &str) -> Vec<Column> {
+        let mut columns = Vec::new();
+        if let Some(Held::List(items)) = self.properties.get(list).map(|field| self.held(field))
+            && let Held::Object(properties) = self.held(items)
+        {
+            self.add(properties, &[], &mut columns);
+        }
+        columns
+    }
+
+    /// Adds the columns of an object at a place in the record. Objects are nested no deeper than their types.
+    fn add(&self, properties: &Map<String, Value>, path: &[String], columns: &mut Vec<Column>) {
+        for (name, field) in properties {
+            let path = [path, core::slice::from_ref(name)].concat();
+            let is_cell = match self.held(field) {
+                Held::Cell(_) => true,
+                Held::Object(properties) => {
+                    self.add(properties, &path, columns);
+                    false
+                }
+                Held::List(items) => name == OPERATIONS || matches!(self.held(items), Held::Cell(_)),
+            };
+            if is_cell {
+                columns.push(Column { name: path.join("_"), path });
+            }
+        }
+    }
+}

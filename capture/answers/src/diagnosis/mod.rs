@@ -1,0 +1,350 @@
+//! Diagnosis: the causes of waiting, their owners, and the limits of the capture.
+//!
+//! - `cause`: the causes, and the table of rules by which they are found;
+//! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `both_ends`: latencies at both ends, if the capture holds both;
+//!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `facts`: other counts; `tally`: the client, operation
+//!   and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
+//! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
+//! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
+//!   shows;
+//! - `record`, `text`: a diagnosis for programs, and for people.
+
+mod attempts;
+mod both_ends;
+mod cause;
+mod connecting;
+mod credits;
+mod facts;
+mod held_up;
+mod judge;
+mod limits;
+mod losses;
+mod recalls;
+mod record;
+mod referrals;
+mod tally;
+mod text;
+mod time_union;
+mod waits;
+mod whole;
+
+use std::collections::BTreeSet;
+
+use rpcrdma_dissector::{Address, Event, Found, OperationArguments, Status, Summary, Transaction, WaitEnd};
+
+use crate::file_names::FileNames;
+use crate::gaps::Gaps;
+use crate::operation_name::OperationName;
+use crate::selection::Throughout;
+use crate::stats::{Latency, failure};
+use attempts::Attempts;
+use facts::Facts;
+use judge::Judgement;
+use tally::RpcSubject;
+use waits::{KnownRpc, Waits};
+use whole::WholeCapture;
+
+pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
+pub use record::{CauseExample, DiagnosedCause, Diagnosis, SeenAtBothEnds, SelectedRpcs};
+
+/// Takes what was found in a capture, in bounded memory, and diagnoses it.
+///
+/// Its [`Config`](crate::Config) asks for RPCs, operations and recovery.
+///
+/// ```
+/// use rpcrdma_answers::diagnosis::Diagnoser;
+/// use rpcrdma_dissector::{Capture, Checker, Config, Events};
+///
+/// let mut config = Config::default();
+/// (config.operations, config.recovery) = (true, true);
+/// let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), config);
+/// let (mut diagnoser, mut checker) = (Diagnoser::new("nfs.pcap"), Checker::default());
+/// for event in events.by_ref() {
+///     let event = event?;
+///     checker.event(&event);
+///     diagnoser.event(&event);
+///     std::iter::from_fn(|| checker.finding()).for_each(|found| diagnoser.finding(&found));
+/// }
+/// let diagnosis = diagnoser.finish(events.summary());
+/// assert_eq!((diagnosis.rpcs, diagnosis.causes.len()), (3, 0));
+/// # Ok::<(), rpcrdma_dissector::FileError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Diagnoser {
+    name: String,
+    files: Option<String>,
+    /// Names of files; of a selection, the whole capture has them.
+    names: FileNames,
+    waits: Waits,
+    facts: Facts,
+    attempts: Attempts,
+    gaps: Gaps,
+    selected: Option<Box<SelectedPart>>,
+}
+
+/// Counts of a selection, besides those that the diagnosis of a whole capture has too.
+#[derive(Clone, Debug)]
+struct SelectedPart {
+    /// The whole capture.
+    whole: Diagnoser,
+    /// The selection, as on the command line.
+    options: String,
+    /// Selected messages, RPCs, indications of loss, and connection requests without success.
+    items: u64,
+    /// Connections of them, up to a bound.
+    connections: BTreeSet<u32>,
+    throughout: Throughout,
+}
+
+/// The most connections of a selection that are counted.
+const CONNECTIONS: usize = 10_000;
+
+impl Diagnoser {
+    /// For a capture of this name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            files: None,
+            names: FileNames::default(),
+            waits: Waits::default(),
+            facts: Facts::default(),
+            attempts: Attempts::default(),
+            gaps: Gaps::default(),
+            selected: None,
+        }
+    }
+
+    /// Diagnoses a selection.
+    ///
+    /// All events, in their order, go to [`context`](Self::context), and those that are selected to [`event`](Self::event) too.
+    #[must_use]
+    pub fn of_selection(self) -> Self {
+        let selected = SelectedPart {
+            whole: Self::new(""),
+            options: String::new(),
+            items: 0,
+            connections: BTreeSet::new(),
+            throughout: Throughout::default(),
+        };
+        Self { selected: Some(Box::new(selected)), ..self }
+    }
+
+    /// Describes the [selection](Self::of_selection): `options` as on the command line, and the RPCs in flight throughout.
+    pub fn describe_selection(&mut self, options: impl Into<String>, throughout: &Throughout) {
+        if let Some(selected) = &mut self.selected {
+            (selected.options, selected.throughout) = (options.into(), throughout.clone());
+        }
+    }
+
+    /// Takes an event of the whole capture, if a [selection](Self::of_selection) is diagnosed.
+    pub fn context(&mut self, event: &Event) {
+        let Some(selected) = &mut self.selected else { return };
+        if let Event::Transaction(transaction) = event {
+            let arguments = transaction.arguments();
+            selected.whole.gaps.event(event);
+            selected.whole.transaction(transaction, &arguments);
+            self.facts.referrals.take(transaction, &arguments);
+            return self.facts.recalls.transaction(transaction, &arguments);
+        }
+        selected.whole.event(event);
+        if let Event::Message(message) = event {
+            self.gaps.event(event);
+            self.facts.message(message);
+        }
+    }
+
+    /// Takes a finding about the whole capture, if a [selection](Self::of_selection) is diagnosed.
+    pub fn context_finding(&mut self, found: &Found) {
+        if let Some(selected) = &mut self.selected {
+            selected.whole.finding(found);
+        }
+    }
+
+    /// Sets the names of the files, quoted for a shell: the commands that show more repeat them.
+    #[must_use]
+    pub fn with_files(self, files: impl Into<String>) -> Self {
+        Self { files: Some(files.into()), ..self }
+    }
+
+    /// Takes an event. A caller that has the arguments of an RPC gives them to [`transaction`](Self::transaction) instead.
+    pub fn event(&mut self, event: &Event) {
+        match &mut self.selected {
+            Some(selected) => {
+                selected.take(event);
+                if !matches!(event, Event::Message(_)) {
+                    self.gaps.event(event);
+                }
+            }
+            None => self.gaps.event(event),
+        }
+        match event {
+            // Of a selection, the context has all messages.
+            Event::Message(message) if self.selected.is_none() => self.facts.message(message),
+            Event::Transaction(transaction) => _ = self.transaction(transaction, &transaction.arguments()),
+            Event::Recovery(recovered) => self.facts.recovered(recovered),
+            Event::Connection(report) => {
+                self.facts.connection(report);
+                if report.number.is_some() {
+                    self.attempts.connection(report);
+                }
+            }
+            Event::AddressMoved(moved) => self.facts.address_moved(*moved),
+            Event::Rejected(rejected) => self.attempts.rejected(rejected),
+            Event::UnansweredRequest(request) => self.attempts.unanswered(request),
+            _ => {}
+        }
+    }
+
+    /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns its causes.
+    pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> RpcCauses {
+        let mut causes = RpcCauses::default();
+        let names = match &mut self.selected {
+            Some(selected) => {
+                selected.item(transaction.connection);
+                &selected.whole.names
+            }
+            None => {
+                self.facts.referrals.take(transaction, arguments);
+                self.facts.recalls.transaction(transaction, arguments);
+                self.names.learn(transaction, arguments);
+                &self.names
+            }
+        };
+        self.facts.transaction(transaction);
+        if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
+            self.facts.death(transaction.connection, stamp.frame);
+        }
+        let rpc = KnownRpc { transaction, arguments, names, recalls: &self.facts.recalls };
+        let status = transaction.status.filter(|status| !is_expected(*status));
+        let failure = status.and_then(|status| failure(transaction, status));
+        let failed = failure.map(|status| {
+            let operation = OperationName::of_failure(transaction).to_string();
+            (status, RpcSubject { operation, ..rpc.subject() })
+        });
+        self.waits.take(&rpc, &mut causes);
+        let wait = transaction.credit_wait.as_ref().ok().copied();
+        self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
+        if let Some((status, subject)) = failed {
+            causes.add(Cause::Errors, self.facts.failure(status, &subject));
+        }
+        causes
+    }
+
+    /// Takes a finding of the checker.
+    pub fn finding(&mut self, found: &Found) {
+        self.facts.finding(found);
+    }
+
+    /// Counts a file that could not be read to its end.
+    pub fn unread(&mut self) {
+        self.gaps.files += 1;
+        self.selected.iter_mut().for_each(|selected| selected.whole.unread());
+    }
+
+    /// The diagnosis, once all events were taken; `summary` is that of the same capture.
+    #[must_use]
+    pub fn finish(mut self, summary: &Summary) -> Diagnosis {
+        let Some(selected) = self.selected.take() else { return self.diagnose(summary, None) };
+        let SelectedPart { whole, options, items, connections, throughout } = *selected;
+        let context = whole.into_context(summary);
+        let mut diagnosis = self.diagnose(summary, Some(&context));
+        if items == 0 {
+            (diagnosis.causes, diagnosis.limits, diagnosis.gap) = (Vec::new(), Vec::new(), None);
+        }
+        diagnosis.connections = connections.len() as u64;
+        diagnosis.selection = Some(SelectedRpcs {
+            options,
+            rpcs: diagnosis.rpcs,
+            all_rpcs: context.waits.rpcs,
+            is_empty: items == 0,
+            throughout_rpcs: throughout.rpcs,
+            throughout_frames: throughout.frames.clone(),
+            throughout: throughout.sentence(),
+        });
+        diagnosis
+    }
+
+    fn into_context(mut self, summary: &Summary) -> WholeCapture {
+        let diagnosis = self.clone().diagnose(summary, None);
+        self.waits.settle_recalls(&self.facts.recalls, None);
+        let mut causes = CauseSet::default();
+        diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
+        WholeCapture { waits: self.waits, facts: self.facts, attempts: self.attempts, causes }
+    }
+
+    fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
+        let Self { name, files, names: _, mut waits, facts, mut attempts, gaps, selected: _ } = self;
+        context.iter().for_each(|context| attempts.know_connections(&context.attempts));
+        let all_facts = context.map_or(&facts, |context| &context.facts);
+        let all_waits = context.map(|context| &context.waits);
+        waits.settle_recalls(&all_facts.recalls, all_waits);
+        let silence = waits.silence(summary.end(), all_waits, all_facts);
+        let files = files.as_deref().unwrap_or("FILE");
+        let judgement = Judgement {
+            waits: &waits,
+            silence: &silence,
+            facts: &facts,
+            attempts: &attempts,
+            gaps: &gaps,
+            summary,
+            context,
+            files,
+        };
+        let both_ends = judgement.both_ends();
+        let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);
+        Diagnosis {
+            name,
+            frames: summary.frames,
+            first_ns: summary.first.map(|time| time.0),
+            last_ns: summary.last.map(|time| time.0),
+            selection: None,
+            captured_at: facts.places.keys().map(|place| place.name()).collect(),
+            captured_at_connections: facts.places.values().sum(),
+            clients: waits.clients.len(),
+            servers: waits.servers.len(),
+            client: only(&waits.clients),
+            server: only(&waits.servers),
+            connections: facts.connections,
+            rpcs: waits.rpcs,
+            without_reply: waits.without_reply,
+            without_call: waits.without_call,
+            latency: both_ends
+                .map(|both| both.requester)
+                .or_else(|| Latency::new(&waits.latencies))
+                .filter(|_| !judgement.is_untimed()),
+            both_ends,
+            waiting_ns: if judgement.is_untimed() { 0 } else { judgement.all() },
+            causes: judgement.causes(),
+            gap: gaps.gravest().map(|gap| gap.to_string()),
+            limits: judgement.limits(),
+            late_causes: [&silence.causes[..], waits.settled()].concat(),
+        }
+    }
+}
+
+impl SelectedPart {
+    /// Takes a selected event, except for RPCs.
+    fn take(&mut self, event: &Event) {
+        let connection = match event {
+            Event::Message(message) => message.connection,
+            Event::Recovery(recovered) => recovered.connection,
+            Event::Rejected(_) | Event::UnansweredRequest(_) => return self.items += 1,
+            _ => return,
+        };
+        self.item(connection);
+    }
+
+    fn item(&mut self, connection: u32) {
+        self.items += 1;
+        if self.connections.len() < CONNECTIONS {
+            self.connections.insert(connection);
+        }
+    }
+}
+
+/// Statuses that are no failure of a mount: a file is not there or is there already, or the server does not support something.
+const fn is_expected(status: Status) -> bool {
+    // NFS3ERR_NOENT and NFS3ERR_EXIST, and the same of NFSv4 (RFC 1813 section 2.6, RFC 8881 section 15.1); NOTSUPP of both.
+    matches!(status, Status::Success(None | Some(0 | 2 | 17 | 10_004)))
+}

@@ -1,0 +1,158 @@
+//! The record of a diagnosis.
+
+use serde::Serialize;
+
+use super::cause::Cause;
+use crate::stats::Latency;
+
+/// A diagnosis.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// The name of the capture.
+    #[serde(skip)]
+    pub name: String,
+    /// Frames in the capture.
+    pub frames: u64,
+    /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
+    pub first_ns: Option<u64>,
+    /// Time of the last frame.
+    pub last_ns: Option<u64>,
+    /// The selected part, if the diagnosis is not about the whole capture; the fields above are those of the whole capture.
+    pub selection: Option<SelectedRpcs>,
+    /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them. If the capture holds
+    /// the packets of both ends, the place of those that come first in it.
+    pub captured_at: Vec<&'static str>,
+    /// Number of connections for which the place of the capture is known.
+    pub captured_at_connections: u64,
+    /// Number of clients.
+    pub clients: usize,
+    /// Number of servers.
+    pub servers: usize,
+    /// The client, if there is only one.
+    pub client: Option<String>,
+    /// The server, if there is only one.
+    pub server: Option<String>,
+    /// Connections that carry RPC-over-RDMA.
+    pub connections: u64,
+    /// RPCs.
+    pub rpcs: u64,
+    /// Calls without a reply.
+    pub without_reply: u64,
+    /// Replies without their call.
+    pub without_call: u64,
+    /// Latencies of RPCs; null if none is known. If the capture holds the packets of both ends, these are latencies at the requester.
+    pub latency: Option<Latency>,
+    /// Latencies as each end saw them, if the capture holds the packets of both ends of all connections.
+    pub both_ends: Option<SeenAtBothEnds>,
+    /// Nanoseconds for which RPCs waited: their latencies, the times before calls for which there was no credit, and the ages of
+    /// calls without a reply.
+    pub waiting_ns: u64,
+    /// The causes, in the order of their weight.
+    pub causes: Vec<DiagnosedCause>,
+    /// The gravest gap of the capture, in words, because of which the absence of causes proves nothing.
+    #[serde(skip)]
+    pub gap: Option<String>,
+    /// Limits of what the capture shows, as sentences.
+    pub limits: Vec<String>,
+    /// Causes that only the end of the capture shows, of calls without a reply and of slow RPCs that may have waited for a recall: the place
+    /// of each RPC among all RPCs, from 0, and the cause. An RPC may have two.
+    #[serde(skip)]
+    pub late_causes: Vec<(u64, Cause)>,
+}
+
+/// Latencies of RPCs whose packets were captured at both ends.
+#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct SeenAtBothEnds {
+    /// Number of RPCs whose packets were all captured twice.
+    pub rpcs: u64,
+    /// Latencies at the requester.
+    pub requester: Latency,
+    /// Latencies of the same RPCs at the responder; the network took the rest.
+    pub responder: Latency,
+}
+
+/// The part of a capture that a diagnosis is about.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct SelectedRpcs {
+    /// The selection, as options of the command line; times are UTC.
+    pub options: String,
+    /// Selected RPCs.
+    pub rpcs: u64,
+    /// RPCs of the whole capture.
+    pub all_rpcs: u64,
+    /// True if no RPC, no message and no indication of loss is selected: then nothing is said about the capture.
+    pub is_empty: bool,
+    /// Selected RPCs that were in flight before the selected time, through all of it, and after it.
+    pub throughout_rpcs: u64,
+    /// Frames of the calls of these RPCs, at most eight.
+    pub throughout_frames: Vec<u64>,
+    /// The same in words.
+    #[serde(skip)]
+    pub throughout: Option<String>,
+}
+
+/// An RPC that a cause fell on, or a frame that shows the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct CauseExample {
+    /// The frame of the call, or that shows the cause.
+    pub frame: u64,
+    /// Nanoseconds of waiting that the cause explains of this RPC; null if no time is known.
+    pub waiting_ns: Option<u64>,
+}
+
+/// A cause, with what shows it.
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct DiagnosedCause {
+    /// The name of the cause.
+    pub cause: &'static str,
+    /// The cause in words.
+    #[serde(skip)]
+    pub title: &'static str,
+    /// The end or part that can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture
+    /// does not show which of two.
+    pub owner: Option<&'static str>,
+    /// The address of that end, if it is one.
+    pub owner_address: Option<String>,
+    /// Nanoseconds of waiting that it explains; null if no time is known for it.
+    pub waiting_ns: Option<u64>,
+    /// Nanoseconds of the capture in which it delayed at least one RPC: `waiting_ns` counts time in which it delayed several once for each.
+    /// Null if that is not known.
+    pub disturbed_ns: Option<u64>,
+    /// The part of all waiting that these are, from 0 to 1.
+    pub share: Option<f64>,
+    /// The client that four fifths or more of it fall on, if the capture holds RPCs of several, or of none.
+    pub client: Option<String>,
+    /// The server that four fifths or more of it fall on, if the capture holds RPCs of several, or of none.
+    pub server: Option<String>,
+    /// The operation that four fifths or more of it fall on.
+    pub operation: Option<String>,
+    /// The name of the file that four fifths or more of it fall on.
+    pub file: Option<String>,
+    /// Beginning of the first RPC that it fell on, in nanoseconds since 1970-01-01 00:00 UTC; null if it fell on none.
+    pub since_ns: Option<u64>,
+    /// RPCs that it fell on; null if they are not counted.
+    pub rpcs: Option<u64>,
+    /// Frames that show it, at most eight.
+    pub frames: Vec<u64>,
+    /// The same frames with their times, the longest first.
+    pub examples: Vec<CauseExample>,
+    /// The evidence, in sentences.
+    pub evidence: Vec<String>,
+    /// The command that shows more; `FILE` stands for files that were not given by name.
+    pub command: String,
+}
+
+impl DiagnosedCause {
+    /// The same, shown by these frames.
+    pub(super) fn shown_by(self, examples: impl Iterator<Item = CauseExample>) -> Self {
+        let examples: Vec<_> = examples.collect();
+        let mut frames: Vec<u64> = examples.iter().map(|example| example.frame).collect();
+        frames.sort_unstable();
+        Self { frames, examples, ..self }
+    }
+}

@@ -1,0 +1,50 @@
+//! Referrals: a server answers NFS4ERR_MOVED, and the client asks where the file system is (RFC 8881 section 11.3).
+
+use std::collections::BTreeMap;
+
+use rpcrdma_dissector::{Address, OperationArguments, Status, Transaction};
+
+use crate::file_names::{client, server};
+
+/// The most pairs of a client and a server whose RPCs wait for a question about locations.
+const PAIRS: usize = 1000;
+/// The attributes `fs_locations` and `fs_locations_info` (RFC 8881 sections 5.8.2.7 and 5.12).
+const LOCATIONS: [usize; 2] = [24, 67];
+
+/// Counts of RPCs that ended with NFS4ERR_MOVED. None of them is a failure: a client that does not ask for locations may know these from
+/// before, or ask where the capture does not show it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Referrals {
+    /// RPCs after which the client has not asked for locations, by client and server.
+    waiting: BTreeMap<(Address, Address), u64>,
+    /// RPCs after which the client got the locations.
+    pub(super) followed: u64,
+    /// RPCs beyond those that are counted by client and server.
+    left_out: u64,
+}
+
+impl Referrals {
+    /// Takes any RPC: if its client got the locations, the RPCs before it were referrals to another server.
+    pub(super) fn take(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+        let ends = (client(transaction), server(transaction));
+        if transaction.status.is_some_and(Status::is_referral) {
+            if self.waiting.len() < PAIRS || self.waiting.contains_key(&ends) {
+                *self.waiting.entry(ends).or_default() += 1;
+            } else {
+                self.left_out += 1;
+            }
+            return;
+        }
+        let is_answer = |operation: &OperationArguments<'_>| {
+            operation.status == Some(0) && LOCATIONS.iter().any(|attribute| operation.asks_for(*attribute))
+        };
+        if !self.waiting.is_empty() && arguments.iter().any(is_answer) {
+            self.followed += self.waiting.remove(&ends).unwrap_or_default();
+        }
+    }
+
+    /// RPCs after which the capture shows no question for locations.
+    pub(super) fn unfollowed(&self) -> u64 {
+        self.waiting.values().sum::<u64>().saturating_add(self.left_out)
+    }
+}

@@ -1,0 +1,6 @@
+//! Signs of loss: one line each, and as records.
+
+mod record;
+mod text;
+
+pub use record::RecoveredObject;

@@ -1,0 +1,43 @@
+//! Signs of loss as lines of text in columns.
+
+use std::io;
+
+use rpcrdma_dissector::{Files, Recovered, RecoveryKind};
+
+use crate::format::line::{DIM, PLAIN, WARNING};
+use crate::format::number::Milliseconds;
+use crate::lines::{At, Lines};
+
+/// The place of a sign of loss.
+const fn at(recovered: &Recovered) -> At {
+    At { stamp: recovered.stamp, connection: recovered.connection, ends: (recovered.from, recovered.to) }
+}
+
+impl Lines {
+    /// Writes the headings of the columns of [`recovered`](Self::recovered), above the `first`.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
+        self.heading(&at(first), files).with(DIM, "rdma_xid   event").write(out)
+    }
+
+    /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is
+    /// about, and what it is.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
+        let mut line = self.begin(&at(recovered), files);
+        line.column(PLAIN, &recovered.xid.map(|xid| format!("{xid:#010x}")).unwrap_or_default(), 11);
+        line.push(WARNING, recovered.kind.name());
+        match recovered.kind {
+            RecoveryKind::TimedOut { silence } => {
+                line.print(PLAIN, format_args!("  after {} ms of silence", Milliseconds(silence)));
+            }
+            RecoveryKind::NotReady { wait } => line.print(PLAIN, format_args!("  wait {} ms", Milliseconds(wait))),
+            _ => {}
+        }
+        line.write(out)
+    }
+}

@@ -1,0 +1,156 @@
+//! Single RPCs, with all that is known of each: what its ends sent each other, where its time went, its messages, its
+//! arguments, and the rules that it breaks.
+
+pub(super) mod ladder;
+mod record;
+mod text;
+
+use std::collections::VecDeque;
+
+use rpcrdma_dissector::{Event, Found, Message, Recovered, Steps, Transaction};
+
+pub use record::ExplainedObject;
+pub use text::lines;
+
+/// The most RPCs that are kept.
+const RPCS: usize = 20;
+/// The most messages that wait for their RPC, and the most of one RPC.
+const MESSAGES: usize = 64;
+/// The most findings, and the most signs of loss after an RPC was over, that are kept.
+const FINDINGS: usize = 1000;
+
+/// An RPC, and what belongs to it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ExplainedRpc {
+    /// The RPC.
+    pub transaction: Transaction,
+    /// Its messages, in the order of the capture.
+    pub messages: Vec<Message>,
+    /// Rules that the RPC breaks.
+    pub findings: Vec<Found>,
+    /// Retransmissions after the end of the RPC.
+    pub after: Vec<Recovered>,
+}
+
+impl ExplainedRpc {
+    /// The first of its frames that is known.
+    fn began(&self) -> u64 {
+        let Transaction { began, call, reply, .. } = &self.transaction;
+        let half = call.as_ref().or(reply.as_ref()).map(|half| half.stamp);
+        began.or(half).unwrap_or_default().frame
+    }
+
+    /// Last frame of the RPC.
+    fn ended(&self) -> u64 {
+        let Transaction { call, reply, steps, .. } = &self.transaction;
+        let halves = call.iter().chain(reply).map(|half| half.stamp.frame);
+        let last = |steps: &Steps| steps.packets.last().map(|packet| packet.last.frame);
+        halves.chain(steps.as_deref().and_then(last)).max().unwrap_or_default()
+    }
+
+    /// Returns true if a frame is between its first and its last.
+    fn spans(&self, frame: u64) -> bool {
+        (self.began()..=self.ended()).contains(&frame)
+    }
+
+    fn is_of(&self, connection: u32, xid: u32) -> bool {
+        (self.transaction.connection, self.transaction.xid) == (connection, xid)
+    }
+
+    fn take(&mut self, message: Message) {
+        if self.messages.len() < MESSAGES {
+            self.messages.push(message);
+        }
+    }
+}
+
+/// Takes the RPCs that are to be explained, and what belongs to them, in bounded memory.
+#[derive(Debug, Default)]
+pub struct Explanations {
+    rpcs: Vec<ExplainedRpc>,
+    /// RPCs that were left out because there were too many.
+    pub left_out: u64,
+    /// Messages whose RPC is not over.
+    messages: VecDeque<Message>,
+    findings: Vec<Found>,
+    recovered: Vec<Recovered>,
+    /// Findings and signs of loss that were left out because there were too many.
+    pub unkept: u64,
+}
+
+impl Explanations {
+    /// Takes an event about one of the RPCs.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::Transaction(transaction) => self.transaction(transaction),
+            Event::Recovery(recovered) if self.recovered.len() < FINDINGS => self.recovered.push(*recovered),
+            Event::Recovery(_) => self.unkept += 1,
+            _ => {}
+        }
+    }
+
+    /// Takes a finding about one of them.
+    pub fn finding(&mut self, found: &Found) {
+        match self.findings.len() < FINDINGS {
+            true => self.findings.push(found.clone()),
+            false => self.unkept += 1,
+        }
+    }
+
+    /// The RPCs, in the order in which they ended.
+    #[must_use]
+    pub fn into_rpcs(mut self) -> Vec<ExplainedRpc> {
+        for found in core::mem::take(&mut self.findings) {
+            let Found { connection, xid: Some(xid), stamp, .. } = found else { continue };
+            self.rpc(connection, xid, stamp.frame).into_iter().for_each(|rpc| rpc.findings.push(found.clone()));
+        }
+        for recovered in core::mem::take(&mut self.recovered) {
+            let Recovered { connection, xid: Some(xid), stamp, .. } = recovered else { continue };
+            let rpc = self.rpc(connection, xid, stamp.frame).filter(|rpc| rpc.ended() < stamp.frame);
+            rpc.into_iter().for_each(|rpc| rpc.after.push(recovered));
+        }
+        self.rpcs
+    }
+
+    /// The last RPC of this name that began before a frame, or the first one.
+    fn rpc(&mut self, connection: u32, xid: u32, frame: u64) -> Option<&mut ExplainedRpc> {
+        let mut of = self.rpcs.iter().enumerate().filter(|(_, rpc)| rpc.is_of(connection, xid));
+        let first = of.clone().next();
+        let (index, _) = of.rfind(|(_, rpc)| rpc.began() <= frame).or(first)?;
+        self.rpcs.get_mut(index)
+    }
+
+    /// The message that ends an RPC comes right after it. If it takes the end of the RPC to know that it is to be explained, so
+    /// do the others; otherwise they come before it.
+    fn message(&mut self, message: &Message) {
+        let (frame, xid) = (message.stamp.frame, message.xid());
+        let is_its = |rpc: &&mut ExplainedRpc| rpc.is_of(message.connection, xid) && rpc.spans(frame);
+        if let Some(rpc) = self.rpcs.iter_mut().rev().find(is_its) {
+            return rpc.take(message.clone());
+        }
+        if self.messages.len() == MESSAGES {
+            self.messages.pop_front();
+        }
+        self.messages.push_back(message.clone());
+    }
+
+    fn transaction(&mut self, transaction: &Transaction) {
+        let mut rpc = ExplainedRpc {
+            transaction: transaction.clone(),
+            messages: Vec::new(),
+            findings: Vec::new(),
+            after: Vec::new(),
+        };
+        let (own, others): (VecDeque<_>, VecDeque<_>) = core::mem::take(&mut self.messages)
+            .into_iter()
+            .partition(|message| rpc.spans(message.stamp.frame) && rpc.is_of(message.connection, message.xid()));
+        self.messages = others;
+        own.into_iter().for_each(|message| rpc.take(message));
+        match self.rpcs.len() < RPCS {
+            true => self.rpcs.push(rpc),
+            false => self.left_out += 1,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! An RPC in sections of text: a ladder, where the time went, what was asked for, what is wrong, the messages.
+
+use std::io;
+
+use anstyle::Style;
+use rpcrdma_dissector::{Files, OperationArguments, Phase, Recovered, Transaction};
+
+use super::ExplainedRpc;
+use super::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use crate::called::{called_within, ended, nfs_status};
+use crate::file_names::{FileNames, escaped, hash, server};
+use crate::format::line::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped};
+use crate::format::number::{Milliseconds, grouped};
+use crate::lines::add;
+use crate::messages::tree;
+use crate::pending::PendingCall;
+use crate::slow::{done, recovered};
+
+/// The fewest columns that there is room in, and the most that are of use.
+const WIDTHS: core::ops::RangeInclusive<usize> = 80..=120;
+/// Columns of the milliseconds in a ladder.
+const MILLISECONDS: usize = 11;
+/// Columns of the name of a phase.
+const NAMES: usize = 12;
+
+/// Writes an RPC in at most `width` columns, but for the fields of its messages; `names` are those of files. Fewer than
+/// 80 columns count as 80, and more than 120 as 120.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn lines(
+    out: &mut impl io::Write,
+    rpc: &ExplainedRpc,
+    (files, names): (&Files, &FileNames),
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
+    let width = width.clamp(*WIDTHS.start(), *WIDTHS.end());
+    let mut sections = Sections { out, files, width, colour };
+    sections.heading(&rpc.transaction)?;
+    sections.ladder(rpc)?;
+    sections.waiting(&rpc.transaction)?;
+    sections.time(&rpc.transaction)?;
+    sections.operations(&rpc.transaction, names)?;
+    sections.findings(rpc)?;
+    sections.messages(rpc)
+}
+
+/// Destination of the sections of an RPC.
+struct Sections<'a, W> {
+    out: &'a mut W,
+    files: &'a Files,
+    width: usize,
+    colour: bool,
+}
+
+impl<W: io::Write> Sections<'_, W> {
+    fn line(&self) -> Line {
+        Line::new(self.colour, self.width)
+    }
+
+    fn title(&mut self, title: &str) -> io::Result<()> {
+        writeln!(self.out)?;
+        self.styled(NAME, title)
+    }
+
+    fn styled(&mut self, style: Style, text: &str) -> io::Result<()> {
+        self.line().with(style, text).write(self.out)
+    }
+
+    /// A text in lines that begin with spaces.
+    fn paragraph(&mut self, style: Style, indent: usize, text: &str) -> io::Result<()> {
+        for text in wrapped(text, self.width - indent) {
+            self.styled(style, &format!("{:indent$}{text}", ""))?;
+        }
+        Ok(())
+    }
+
+    fn heading(&mut self, transaction: &Transaction) -> io::Result<()> {
+        let Transaction { connection, xid, from, to, .. } = *transaction;
+        let mut line = self.line();
+        line.print(NAME, format_args!("{xid:#010x}  "));
+        let notes = ended(transaction);
+        let noted: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
+        let latency =
+            transaction.latency().map(|latency| format!("  {} ms", Milliseconds(latency))).unwrap_or_default();
+        let room = line.room().saturating_sub(noted + latency.chars().count());
+        line.push_within(NAME, &called_within(room, transaction), room);
+        line.push(PLAIN, &latency);
+        add(&mut line, &notes);
+        line.write(self.out)?;
+        self.styled(PLAIN, &format!("connection {connection}, requester {from}, responder {to}"))
+    }
+
+    fn waiting(&mut self, transaction: &Transaction) -> io::Result<()> {
+        let Some(call) = PendingCall::of(transaction) else { return Ok(()) };
+        self.title("Waiting")?;
+        self.paragraph(WARNING, 2, &call.owed())?;
+        self.paragraph(DIM, 2, &call.last_steps(self.files))
+    }
+
+    fn ladder(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
+        let rungs = rungs(&rpc.transaction);
+        if rungs.is_empty() {
+            return Ok(());
+        }
+        let widest = rungs.iter().map(|rung| rung.frames().chars().count()).max().unwrap_or_default();
+        let frames = widest.max("frames".len());
+        let inner = self.width.saturating_sub(frames + 2 * MILLISECONDS + 4);
+        writeln!(self.out)?;
+        let mut line = self.line();
+        line.print(DIM, format_args!("{:>frames$}{:>MILLISECONDS$}{:>MILLISECONDS$}  ", "frames", "ms", "+ms"));
+        line.print(DIM, format_args!("{:<1$}responder", "requester", (inner + 2).saturating_sub("responder".len())));
+        line.write(self.out)?;
+        let latency = rpc.transaction.latency().unwrap_or(u64::MAX);
+        let mut places = Vec::new();
+        for (index, rung) in rungs.iter().enumerate() {
+            let mut line = self.line();
+            line.print(DIM, format_args!("{:>frames$}", rung.frames()));
+            line.print(PLAIN, format_args!("{:>MILLISECONDS$}", Milliseconds(rung.at)));
+            let since = if index == 0 { String::new() } else { Milliseconds(rung.since).to_string() };
+            // A tenth of the latency is where the time went.
+            let style = if rung.since >= latency / 10 && rung.since > 0 { WARNING } else { DIM };
+            line.print(style, format_args!("{since:>MILLISECONDS$}"));
+            line.push(DIM, "  │");
+            push_arrow(&mut line, rung, inner);
+            line.push(DIM, "│");
+            line.write(self.out)?;
+            places.extend(self.files.place(rung.first.frame).filter(|_| index == 0 || index + 1 == rungs.len()));
+        }
+        if !places.is_empty() {
+            self.paragraph(DIM, 0, &format!("files of the first and last frame: {}", places.join(", ")))?;
+        }
+        for note in notes(&rungs) {
+            self.paragraph(DIM, 0, note)?;
+        }
+        self.after(rpc)
+    }
+
+    /// Writes the events after the end of the RPC.
+    fn after(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
+        for Recovered { stamp, from, kind, .. } in &rpc.after {
+            let text = format!("after it was over: {} in frame {}, by {from}", kind.name(), stamp.frame);
+            self.paragraph(WARNING, 0, &text)?;
+        }
+        Ok(())
+    }
+
+    fn time(&mut self, transaction: &Transaction) -> io::Result<()> {
+        if transaction.reply.is_none() {
+            return Ok(());
+        }
+        self.title("Time")?;
+        let phases = match &transaction.phases {
+            Ok(phases) => phases,
+            Err(reason) => {
+                let what = if transaction.latency().is_none() { "latency and phases" } else { "phases" };
+                return self.paragraph(WARNING, 2, &format!("{what} unknown: {reason}"));
+            }
+        };
+        let total = phases.total().max(1);
+        let recovery = transaction.recovery.as_ref();
+        for phase in Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0) {
+            let time = phases.of(phase);
+            let mut line = self.line();
+            line.print(PLAIN, format_args!("  {:<NAMES$}{:>10} ms", phase.name(), Milliseconds(time)));
+            line.print(DIM, format_args!("{:>6.1} %", time as f64 * 100.0 / total as f64));
+            let lost = recovery.map(|recovery| recovery.phases.of(phase)).unwrap_or_default();
+            if lost > 0 {
+                line.print(WARNING, format_args!("  {} ms of it recovery", Milliseconds(lost)));
+            }
+            line.write(self.out)?;
+        }
+        match recovery.map(|recovery| (recovery, done(recovery))) {
+            Ok((_, done)) if done.is_empty() => Ok(()),
+            Ok((recovery, done)) => self.paragraph(WARNING, 2, &recovered(recovery, &done)),
+            Err(reason) => self.paragraph(WARNING, 2, &format!("recovery unknown: {reason}")),
+        }
+    }
+
+    fn operations(&mut self, transaction: &Transaction, names: &FileNames) -> io::Result<()> {
+        let arguments = transaction.arguments();
+        if arguments.is_empty() {
+            return Ok(());
+        }
+        self.title(if transaction.operations.is_empty() { "Procedure" } else { "Operations" })?;
+        let statuses: Vec<_> = arguments.iter().map(|argument| status(transaction, argument)).collect();
+        let named = arguments.iter().map(|argument| argument.name.len() + 2).max().unwrap_or_default();
+        let columns = statuses.iter().map(|(_, status)| status.chars().count()).max().unwrap_or_default();
+        for (argument, (style, status)) in arguments.iter().zip(&statuses) {
+            let words = words(argument, &|handle| names.name(server(transaction), handle));
+            let indent = named + columns + 4;
+            let mut words = wrapped(&words, self.width - indent.min(self.width / 2)).into_iter();
+            let mut line = self.line();
+            line.column(PLAIN, &format!("  {}", argument.name), named + 2);
+            line.column(*style, status, columns + 2);
+            line.push(PLAIN, &words.next().unwrap_or_default());
+            line.write(self.out)?;
+            words.try_for_each(|rest| self.styled(PLAIN, &format!("{:indent$}{rest}", "")))?;
+        }
+        Ok(())
+    }
+
+    fn findings(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
+        if rpc.findings.is_empty() {
+            return Ok(());
+        }
+        self.title("Rules that it breaks")?;
+        for found in &rpc.findings {
+            let mut line = self.line();
+            line.print(severity_style(found.severity), format_args!("  {} ", found.severity.name()));
+            line.push(NAME, found.rule.slug);
+            line.print(PLAIN, format_args!(", by {}, in frame {}", found.broken_by(), found.stamp.frame));
+            line.write(self.out)?;
+            self.paragraph(PLAIN, 4, &format!("{} ({})", found.message, found.rule.section))?;
+        }
+        Ok(())
+    }
+
+    fn messages(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
+        for message in &rpc.messages {
+            let name = message.type_name().unwrap_or("a message that cannot be read");
+            self.title(&format!("{name} from {} in frame {}", message.from, message.stamp.frame))?;
+            tree::write(self.out, message, self.colour)?;
+        }
+        Ok(())
+    }
+}
+
+/// Draws what goes from one end to the other, or what one of them says.
+fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
+    let style = match rung.kind {
+        RungKind::Message if rung.arrow == Arrow::Right => CALL,
+        RungKind::Message => REPLY,
+        RungKind::Data => CHUNK,
+        RungKind::Acknowledgement | RungKind::LeftOut => DIM,
+        RungKind::Loss => WARNING,
+    };
+    let label = rung.label_within(inner.saturating_sub(4));
+    let rest = inner.saturating_sub(label.chars().count() + 3);
+    let drawn = match rung.arrow {
+        Arrow::Right => format!(" {label} {}▶", "─".repeat(rest)),
+        Arrow::Left => format!("◀{} {label} ", "─".repeat(rest)),
+        Arrow::RequesterSilent => format!(" {label:<width$}", width = inner.saturating_sub(1)),
+        Arrow::ResponderSilent => format!("{label:>width$} ", width = inner.saturating_sub(1)),
+        Arrow::LeftOut => format!("{:^inner$}", format!("⋮ {label} ⋮")),
+    };
+    line.push_within(style, &drawn, inner);
+}
+
+/// Returns the outcome of an operation.
+fn status(transaction: &Transaction, argument: &OperationArguments<'_>) -> (Style, String) {
+    let (Some(code), Some(procedure)) = (argument.status, transaction.procedure) else { return (DIM, String::new()) };
+    (if code == 0 { DIM } else { FAULT }, nfs_status(Some(procedure), transaction.callback, code))
+}
+
+/// The arguments of an operation, in words.
+fn words<'a>(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<&'a [u8]>) -> String {
+    let OperationArguments { handle, file_name, new_file_name, offset, count, stateid, .. } = *argument;
+    let hexadecimal = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+    let file = |handle: &[u8]| {
+        let name = name(handle).map(|name| format!(" (\"{}\")", escaped(name))).unwrap_or_default();
+        format!("handle {:#010x}{name}", hash(handle))
+    };
+    let words = [
+        file_name.map(|name| format!("\"{}\"", escaped(name))),
+        new_file_name.map(|name| format!("to \"{}\"", escaped(name))),
+        offset.map(|offset| format!("offset {}", grouped(offset))),
+        count.map(|count| format!("count {}", grouped(u64::from(count)))),
+        handle.map(file),
+        stateid.map(|stateid| format!("stateid {}", hexadecimal(stateid))),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,102 @@
+//! Dates of the Gregorian calendar.
+
+/// Octets of a date of four digits, with the space after it.
+pub(crate) const DATE: usize = 11;
+
+/// Nanoseconds since 1970 as a date and a time of day, to the second, in UTC.
+pub(crate) fn utc(nanoseconds: u64) -> String {
+    let seconds = nanoseconds / 1_000_000_000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// The time from one number of nanoseconds since 1970 to another, in UTC: with the second date only if it differs.
+#[must_use]
+pub fn utc_range(first: u64, last: u64) -> String {
+    let (first, last) = (utc(first), utc(last));
+    let (begun, ended) = (first.trim_end_matches(" UTC"), last.split_at(DATE));
+    if first.starts_with(ended.0) { format!("{begun} to {}", ended.1) } else { format!("{begun} to {last}") }
+}
+
+/// Nanoseconds since 1970 as a time that options take, `2026-11-21T00:41:07Z`, with a fraction of the second if there is one.
+#[must_use]
+pub fn utc_option(nanoseconds: u64) -> String {
+    let text = utc(nanoseconds).replace(" UTC", "").replace(' ', "T");
+    let fraction = format!("{:09}", nanoseconds % 1_000_000_000);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{text}Z"),
+        fraction => format!("{text}.{fraction}Z"),
+    }
+}
+
+/// The time of day of nanoseconds since 1970, in UTC.
+pub(crate) fn time_of_day(nanoseconds: u64) -> String {
+    utc(nanoseconds).split_off(DATE)
+}
+
+/// The hour of nanoseconds since 1970, as `2026-11-21T10`, in UTC.
+#[cfg(any(feature = "parquet", test))]
+pub(crate) fn hour(nanoseconds: u64) -> String {
+    let hours = nanoseconds / 3_600_000_000_000;
+    let (year, month, day) = date(hours / 24);
+    format!("{year}-{month:02}-{day:02}T{:02}", hours % 24)
+}
+
+/// The date so many days after 1970-01-01. Counted from March 1st of the year 0, years end with the leap day, and 400 years
+/// have 146,097 days.
+const fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    // Five months have 153 days.
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    (era * 400 + year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use rpcrdma_dissector::Time;
+    use rpcrdma_dissector::values::Moment;
+
+    use super::*;
+
+    #[test]
+    fn days_and_dates_are_the_reverse_of_each_other() {
+        for number in 0..193_900 {
+            let (year, month, day) = date(number);
+            let moment: Moment = format!("{year}-{month:02}-{day:02}T00:00:00Z").parse().unwrap();
+            assert_eq!(moment.at(Time(0)).0 / 86_400_000_000_000, number);
+        }
+    }
+
+    #[test]
+    fn a_time_of_an_option_is_read_back() {
+        for time in [1_795_221_667_000_000_000, 1_795_221_667_500_000_000, 1_795_221_667_000_000_001] {
+            let moment: Moment = utc_option(time).parse().unwrap();
+            assert_eq!(moment.at(Time(0)).0, time);
+        }
+        assert_eq!(utc_option(1_795_221_667_500_000_000), "2026-11-21T00:41:07.5Z");
+    }
+
+    /// As `date -u -d @SECONDS` prints them.
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (951_782_399, "2000-02-28 23:59:59 UTC"),
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (951_868_800, "2000-03-01 00:00:00 UTC"),
+            (1_763_683_200, "2025-11-21 00:00:00 UTC"),
+            (1_795_221_559, "2026-11-21 00:39:19 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+            (18_446_744_073, "2554-07-21 23:34:33 UTC"),
+        ] {
+            assert_eq!(utc(seconds * 1_000_000_000), expected);
+            assert_eq!(hour(seconds * 1_000_000_000), expected[..13].replace(' ', "T"));
+        }
+    }
+}

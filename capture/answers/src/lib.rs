@@ -1,0 +1,67 @@
+//! Answers to questions about captures of RPC-over-RDMA: the library of the program `rpcrdma` above `rpcrdma-dissector`, whose events it
+//! takes, and which writes nothing itself.
+//!
+//! Each answer is a folder or a file: what it counts in `mod.rs`, its record in `record.rs`, its text in
+//! `text.rs`. What several share comes before them:
+//!
+//! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
+//! - `lines`, `called`, `name_counts`, `operation_name`, [`file_names`], [`gaps`], `unanswered`: what several answers say of a message, an RPC or a
+//!   capture;
+//! - [`selection`]: the part of a capture that an answer shows;
+//! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
+//!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
+//!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
+//! - [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
+//!   [`schema`], [`csv`] and `parquet`.
+//!
+//! # Features
+//! Text, records, CSV and the report are always there: whoever wants an answer wants one of these, and the packages for them compile in
+//! seconds. Off by default:
+//!
+//! | feature | for | brings |
+//! |---|---|---|
+//! | `anonymize` | [`anonymize`]: captures without confidential content | aes, hmac, sha2, and the random numbers of a system |
+//! | `parquet` | `parquet`: tables for data analysis; needs a C compiler | parquet, arrow |
+#![forbid(unsafe_code)]
+
+pub mod format;
+mod record;
+
+mod called;
+pub mod file_names;
+pub mod gaps;
+pub mod lines;
+mod name_counts;
+mod operation_name;
+mod unanswered;
+
+pub use operation_name::OperationName;
+pub use record::JsonRecord;
+pub use unanswered::UnansweredWait;
+
+pub mod annotate;
+#[cfg(feature = "anonymize")]
+pub mod anonymize;
+pub mod compare;
+pub mod diagnosis;
+pub mod events;
+pub mod explain;
+pub mod export;
+pub mod findings;
+pub mod messages;
+pub mod pending;
+pub mod report;
+pub mod selection;
+pub mod slow;
+pub mod stats;
+pub mod top;
+pub mod trace;
+pub mod transactions;
+
+pub mod csv;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+mod record_fields;
+mod record_types;
+pub mod schema;
+pub mod summary;

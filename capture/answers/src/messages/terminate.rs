@@ -1,0 +1,49 @@
+//! A Terminate message.
+
+use rpcrdma_dissector::{Files, Terminated};
+use serde::Serialize;
+
+use crate::record::place::PlaceObject;
+use crate::record::values::EndObject;
+
+/// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct TerminateObject<'a> {
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
+    /// The address of the end that ended the connection.
+    sender: EndObject,
+    /// The address of the other end, whose segment was wrong.
+    receiver: EndObject,
+    /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
+    layer: u8,
+    /// The type of the error, as that layer counts them.
+    error_type: u8,
+    /// The code of the error within its type.
+    code: u8,
+    /// The length of the DDP segment that was wrong, if the message has it.
+    segment_octets: Option<u16>,
+    /// The kind of message that the segment belongs to, if the message has its header.
+    message: Option<&'static str>,
+    /// All of that in words.
+    text: String,
+}
+
+impl<'a> TerminateObject<'a> {
+    /// Returns the record of a Terminate.
+    #[must_use]
+    pub fn new(terminated: &Terminated, files: &'a Files) -> Self {
+        let Terminated { stamp, connection, from, to, terminate, .. } = *terminated;
+        Self {
+            place: PlaceObject::new(stamp, connection, files),
+            sender: EndObject(from),
+            receiver: EndObject(to),
+            layer: terminate.layer,
+            error_type: terminate.error_type,
+            code: terminate.code,
+            segment_octets: terminate.length,
+            message: terminate.message,
+            text: terminate.to_string(),
+        }
+    }
+}

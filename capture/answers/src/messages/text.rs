@@ -1,0 +1,194 @@
+//! Messages as lines of text in columns.
+
+use std::fmt::Write as _;
+use std::io;
+
+use rpcrdma::lists::Chunks;
+use rpcrdma::v2::Family;
+use rpcrdma_dissector::nfs::Callback;
+use rpcrdma_dissector::{Captured, Decoded, Dialect, Direction, Files, Header, Message, PayloadPlace, Terminated};
+
+use crate::called::{called, failure, without_prefix};
+use crate::format::line::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use crate::lines::{At, Lines, add};
+
+/// The place of a message.
+fn at(message: &Message) -> At {
+    At { stamp: message.stamp, connection: message.connection, ends: (message.from, message.to) }
+}
+
+impl Lines {
+    /// Writes the headings of the columns of [`message`](Self::message), above the `first` message.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
+        self.heading(&at(first), files).with(DIM, "proc  rdma_xid  inline       RPC, chunks").write(out)
+    }
+
+    /// Writes a message.
+    ///
+    /// The columns: frame, seconds, connection, who sent it to whom, `rdma_proc` without its `RDMA_`, `rdma_xid`,
+    /// octets of the Payload stream in the Send, call or reply, and then what is called, the chunks, and anything
+    /// unusual. If a capture consists of several files, the frame's place in its file follows the frame.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn message(&mut self, out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
+        let mut line = self.begin(&at(message), files);
+        self.header(&mut line, message);
+        let notes = notes(message);
+        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
+        if let Some(rpc) = &message.rpc {
+            let room = line.room().saturating_sub(width);
+            // The names of operations imply NFSv4, and leave little room.
+            let name = if rpc.operations.is_empty() { rpc.name } else { Some("") };
+            line.push_within(NAME, called(name, rpc.procedure, &rpc.operations).trim_start(), room);
+        }
+        add(&mut line, &notes);
+        line.write(out)
+    }
+
+    /// Writes a Terminate, in the columns of a message: what it says follows its name.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
+        let Terminated { stamp, connection, from, to, terminate, .. } = *terminated;
+        let mut line = self.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
+        line.push(FAULT, "Terminate");
+        line.print(PLAIN, format_args!("  {terminate}"));
+        line.write(out)
+    }
+
+    fn header(&self, line: &mut Line, message: &Message) {
+        let Some(prefix) = message.prefix() else {
+            let xid = message.rdma_xid().map_or_else(|| "?".to_owned(), |xid| format!("{xid:#010x}"));
+            line.print(PLAIN, format_args!("{:<5} {xid:<10} {:>5} {:<6}", "?", "", ""));
+            return;
+        };
+        let procedure = match message.type_name() {
+            Some(name) => short(name).to_owned(),
+            None => prefix.procedure.0.to_string(),
+        };
+        let style = if message.error().is_some() { FAULT } else { PLAIN };
+        line.column(style, &procedure, 6);
+        let has_payload = |decoded: &Decoded<'_>| decoded.header.place() != PayloadPlace::Nowhere;
+        let payload = message.decode().ok().filter(has_payload);
+        // Without its end, a message may have any length.
+        let payload = payload.filter(|_| message.captured != Captured::Head);
+        let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
+        line.print(PLAIN, format_args!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
+        match message.rpc.as_ref().map(|rpc| rpc.direction) {
+            Some(Direction::Call) => line.column(CALL, "call", 6),
+            Some(Direction::Reply) => line.column(REPLY, "reply", 6),
+            None => line.column(PLAIN, "", 6),
+        }
+    }
+}
+
+/// Notes about a message.
+fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
+    let mut notes = Vec::new();
+    if let Some(error) = message.error() {
+        notes.push((FAULT, without_prefix(&error.to_string())));
+    } else if let Ok(decoded) = message.decode() {
+        let call = decoded.header.call_chunk();
+        let call = (!call.is_empty()).then(|| format!("call {}", call.length()));
+        let chunks = decoded.header.chunks().as_ref().map(chunks).filter(|text| !text.is_empty());
+        notes.extend(call.into_iter().chain(chunks).map(|text| (CHUNK, text)));
+        notes.extend(continued(message, &decoded).map(|text| (CHUNK, text)));
+    } else if let Some(error) = message.is_malformed() {
+        notes.push((FAULT, format!("malformed at octet {}: {}", error.offset, error.kind.name())));
+    }
+    if message.dialect == Dialect::Version2Unknown && message.error().is_none() {
+        notes.push((WARNING, "version 2, wire format unknown".to_owned()));
+    }
+    if message.earlier_missing().is_some() {
+        notes.push((WARNING, "earlier parts missing".to_owned()));
+    }
+    notes.extend(message.dropped.map(|dropped| (FAULT, format!("dropped: {dropped}"))));
+    notes.extend(message.rpc.as_ref().and_then(failure).map(|failure| (WARNING, failure)));
+    if message.rpc.as_ref().is_some_and(|rpc| rpc.reverse) {
+        notes.push((DIM, "reverse".to_owned()));
+    }
+    if message.rpc.as_ref().is_some_and(|rpc| rpc.callback == Callback::Guessed) {
+        notes.push((DIM, "program guessed".to_owned()));
+    }
+    match message.captured {
+        Captured::Whole => {}
+        Captured::Cut => {
+            notes.push((WARNING, format!("truncated: {} of {} octets", message.octets.len(), message.length)))
+        }
+        Captured::Head => notes.push((WARNING, "end missing".to_owned())),
+        Captured::Tail => notes.push((WARNING, "start missing".to_owned())),
+    }
+    if message.retransmitted > 0 {
+        notes.push((WARNING, format!("sent {} times", message.retransmitted.saturating_add(1))));
+    }
+    notes
+}
+
+/// The short name of `rdma_proc` or `rdma_htype` in a column.
+fn short(name: &'static str) -> &'static str {
+    match name {
+        "RDMA2_CONNPROP" | "RDMA2_CONNPROP_FINAL" => "PROP",
+        "RDMA2_CONNPROP_MIDDLE" => "PROP+",
+        "RDMA2_CALL_EXTERNAL" => "CEXT",
+        "RDMA2_CALL_MIDDLE" => "CMID",
+        "RDMA2_CALL_INLINE" => "CALL",
+        "RDMA2_REPLY_EXTERNAL" => "REXT",
+        "RDMA2_REPLY_MIDDLE" => "RMID",
+        "RDMA2_REPLY_INLINE" => "REPLY",
+        _ => name.trim_start_matches("RDMA_").trim_start_matches("RDMA2_"),
+    }
+}
+
+/// Returns the additions of version 2: parts of a Payload stream, transport properties, grants.
+fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
+    let Header::V2(header) = &decoded.header else { return None };
+    if let Some(properties) = header.properties() {
+        let properties: Vec<String> = properties.iter().map(|property| without_prefix(&property.to_string())).collect();
+        return Some(properties.join(" ")).filter(|text| !text.is_empty());
+    }
+    match decoded.header.place() {
+        _ if header.is_grant() => Some(match header.family() {
+            Family::A => format!("grants {}", header.credit().granted()),
+            // By -03 and -04, or by -06 and -07.
+            Family::B => format!("grants {} or up to {}", header.credit().granted(), header.credit().limit()),
+        }),
+        PayloadPlace::Part => Some("more follows".to_owned()),
+        _ if message.earlier_length() > 0 => Some(format!("after {} octets", message.earlier_length())),
+        _ => None,
+    }
+}
+
+/// Octets of each chunk, or the sum if there are many Read chunks or Write chunks.
+fn chunks(chunks: &Chunks<'_>) -> String {
+    let mut text = String::new();
+    let mut add = |arguments: core::fmt::Arguments<'_>| {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // Writing to a string cannot fail.
+        let _written = text.write_fmt(arguments);
+    };
+    match chunks.reads.chunks().count() {
+        count @ 3.. => add(format_args!("{count} reads {}", chunks.reads.length())),
+        _ => chunks
+            .reads
+            .chunks()
+            .for_each(|chunk| add(format_args!("read {}@{}", chunk.segments.length(), chunk.position))),
+    }
+    match chunks.writes.len() {
+        count @ 3.. => {
+            let length = chunks.writes.iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.length()));
+            add(format_args!("{count} writes {length}"));
+        }
+        _ => chunks.writes.iter().for_each(|chunk| add(format_args!("write {}", chunk.length()))),
+    }
+    if let Some(chunk) = chunks.reply {
+        add(format_args!("reply {}", chunk.length()));
+    }
+    text
+}

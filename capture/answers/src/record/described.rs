@@ -1,0 +1,40 @@
+//! The schemas of values that are written by hand.
+
+/// The schema of a type is that of another, which it is written like; or a text that matches a pattern.
+macro_rules! described {
+    (<$($parameter:ident)?> $type:ty as $other:ty) => {
+        impl<$($parameter)?> schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                <$other as schemars::JsonSchema>::schema_name()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                generator.subschema_for::<$other>()
+            }
+        }
+    };
+    ($type:ty as $other:ty) => {
+        $crate::record::described::described!(<> $type as $other);
+    };
+    ($type:ty = $pattern:literal) => {
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "pattern": $pattern })
+            }
+        }
+    };
+}
+
+pub(crate) use described;

@@ -1,0 +1,70 @@
+//! Records: JSON objects, one on a line. This folder has what the records of several answers share; each answer has its own in
+//! `record.rs`.
+//!
+//! Every record has a `type` and the version of its `schema`. All records of a type have the same fields; a field is null where
+//! there is nothing. Fields have the names from RFC 8166, if it has one; otherwise a name ends with the unit, such as `_ns` or
+//! `_octets`. Handles, offsets and XIDs are hexadecimal strings; other numbers are numbers.
+
+pub(super) mod called;
+pub(super) mod described;
+pub(super) mod place;
+pub(super) mod values;
+
+use std::borrow::Cow;
+use std::io;
+
+use serde::Serialize;
+use serde_json::json;
+
+/// The version of the schema of all records. Fields are added to it; none goes, or comes to mean something else.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// An object that stands on a line of its own.
+pub trait JsonRecord: Serialize {
+    /// Type of the record.
+    const TYPE: &'static str;
+
+    /// Writes it as a JSON object, and a line feed.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, &RecordObject { r#type: Self::TYPE, schema: SCHEMA, fields: self })?;
+        out.write_all(b"\n")
+    }
+}
+
+/// A record: its type, the version of its schema, and its fields.
+#[derive(Serialize)]
+pub(crate) struct RecordObject<T> {
+    r#type: &'static str,
+    schema: u32,
+    #[serde(flatten)]
+    fields: T,
+}
+
+impl<T: JsonRecord> RecordObject<T> {
+    pub(crate) const fn new(fields: T) -> Self {
+        Self { r#type: T::TYPE, schema: SCHEMA, fields }
+    }
+}
+
+impl<T: JsonRecord + schemars::JsonSchema> schemars::JsonSchema for RecordObject<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::TYPE.into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let fields = T::json_schema(generator);
+        let mut properties = serde_json::Map::new();
+        properties.insert("type".to_owned(), json!({ "const": T::TYPE, "description": "The type of the record." }));
+        let version = "The version of the schema. Fields are added to it; none goes, or comes to mean something else.";
+        properties.insert("schema".to_owned(), json!({ "const": SCHEMA, "description": version }));
+        if let Some(serde_json::Value::Object(own)) = fields.get("properties") {
+            properties.extend(own.clone());
+        }
+        let mut schema = fields;
+        schema.insert("properties".to_owned(), properties.into());
+        schema
+    }
+}

@@ -1,0 +1,69 @@
+//! The types of records and their names.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::compare::{ComparedOperation, ComparedRule, ComparedTotal};
+use crate::diagnosis::Diagnosis;
+use crate::events::RecoveredObject;
+use crate::explain::ExplainedObject;
+use crate::findings::{FindingObject, RuleTotals};
+use crate::messages::{HeaderObject, MessageObject, TerminateObject};
+use crate::pending::PendingObject;
+use crate::record::JsonRecord;
+use crate::record::RecordObject;
+use crate::stats::{IntervalStatistics, Statistics};
+use crate::summary::{CapturesSummary, CommandSummary};
+use crate::top::record::TopObject;
+use crate::transactions::TransactionObject;
+
+/// A type of record.
+pub(super) struct RecordType {
+    pub(super) name: &'static str,
+    /// Its schema as a reference to a definition.
+    pub(super) reference: fn(&mut SchemaGenerator) -> Schema,
+    /// The schema itself.
+    pub(super) whole: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl RecordType {
+    pub(super) const fn of<T: JsonRecord + JsonSchema>() -> Self {
+        Self {
+            name: T::TYPE,
+            reference: SchemaGenerator::subschema_for::<RecordObject<T>>,
+            whole: RecordObject::<T>::json_schema,
+        }
+    }
+}
+
+/// Gives each type its name, and lists all of them for their schemas.
+macro_rules! record_types {
+    ($($name:literal: $record:ty,)*) => {
+        $(impl JsonRecord for $record {
+            const TYPE: &'static str = $name;
+        })*
+
+        /// All types of records.
+        pub(super) const TYPES: &[RecordType] = &[$(RecordType::of::<$record>()),*];
+    };
+}
+
+record_types! {
+    "message": MessageObject<'_>,
+    "terminate": TerminateObject<'_>,
+    "transaction": TransactionObject<'_>,
+    "pending": PendingObject<'_>,
+    "event": RecoveredObject<'_>,
+    "explain": ExplainedObject<'_>,
+    "top": TopObject<'_>,
+    "diagnosis": Diagnosis,
+    "stats": Statistics,
+    "interval": IntervalStatistics,
+    "compared_total": ComparedTotal,
+    "compared_operation": ComparedOperation,
+    "compared_rule": ComparedRule,
+    "finding": FindingObject<'_>,
+    "rule": RuleTotals,
+    "header": HeaderObject<'_>,
+    "summary": CommandSummary,
+    "captures": CapturesSummary,
+}

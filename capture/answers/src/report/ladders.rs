@@ -1,0 +1,297 @@
+//! RPCs as ladders, in SVG: a line for each packet, or for several in a row that did the same. Drawn are the slowest, the
+//! calls that have waited longest for their reply, and the slowest of each cause.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use maud::{Markup, PreEscaped, html};
+use rpcrdma_dissector::{Address, Files, OperationArguments, Transaction, WaitEnd};
+
+use crate::called::called_within;
+use crate::diagnosis::Cause;
+use crate::explain::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use crate::file_names::{FileNames, client, server};
+use crate::format::number::{Milliseconds, counted, duration, grouped};
+use crate::operation_name::OperationName;
+use crate::top::TopBy;
+
+/// The most of the slowest RPCs, and of the calls without a reply, that are drawn.
+const DRAWN: usize = 10;
+/// The most lines of a ladder: so many of the first, and of the last.
+const FIRST: usize = 24;
+const LAST: usize = 12;
+/// Columns for what an RPC calls.
+const CALLED: usize = 60;
+
+/// Right edges of the columns, and the positions of the connection's two ends.
+const FRAMES: u32 = 112;
+const AT: u32 = 190;
+const SINCE: u32 = 268;
+const REQUESTER: u32 = 284;
+const RESPONDER: u32 = 716;
+const WIDTH: u32 = 724;
+/// The height of a line, and of the headings.
+const ROW: u32 = 26;
+const TOP: u32 = 22;
+
+/// An RPC that is drawn, with what the tables know it by.
+#[derive(Debug)]
+pub(super) struct Drawn {
+    /// The name of its element in the page.
+    pub(super) id: String,
+    /// Nanoseconds; `None` if it has no reply.
+    latency: Option<u64>,
+    /// Time and number of its first frame.
+    began: (u64, u64),
+    /// The last frame.
+    last: u64,
+    connection: u32,
+    xid: u32,
+    pub(super) operation: String,
+    client: Address,
+    server: Address,
+    file: Option<String>,
+    /// The element.
+    pub(super) markup: String,
+}
+
+/// The RPCs that are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Ladders {
+    /// The slowest, the slowest of them first.
+    slowest: Vec<Arc<Drawn>>,
+    /// The calls that have waited longest, the oldest first.
+    oldest: Vec<Arc<Drawn>>,
+    /// The greatest instance of each cause.
+    causes: BTreeMap<Cause, Arc<Drawn>>,
+}
+
+impl Ladders {
+    /// Takes an RPC, and draws it if it is one of those to be drawn. `greatest` are the causes that it is the greatest
+    /// instance of so far.
+    pub(super) fn take(
+        &mut self,
+        (transaction, arguments): (&Transaction, &[OperationArguments<'_>]),
+        greatest: &[Cause],
+        (files, names): (&Files, &FileNames),
+    ) {
+        let latency = transaction.latency();
+        let began = transaction.began.map(|began| began.time.0);
+        let slow = latency.map(|latency| self.slowest.partition_point(|drawn| drawn.latency >= Some(latency)));
+        // A call that was sent again is waited for no longer.
+        let waits = began.filter(|_| transaction.waiting.is_some_and(|waiting| waiting.end != WaitEnd::Repeated));
+        let old = waits.map(|began| self.oldest.partition_point(|drawn| drawn.began.0 <= began));
+        let (slow, old) = (slow.filter(|place| *place < DRAWN), old.filter(|place| *place < DRAWN));
+        if slow.is_none() && old.is_none() && greatest.is_empty() {
+            return;
+        }
+        let Some(drawn) = Drawn::new(transaction, files, || names.of_transaction(transaction, arguments)) else {
+            return;
+        };
+        let drawn = Arc::new(drawn);
+        for (list, place) in [(&mut self.slowest, slow), (&mut self.oldest, old)] {
+            if let Some(place) = place {
+                list.insert(place, Arc::clone(&drawn));
+                list.truncate(DRAWN);
+            }
+        }
+        self.causes.extend(greatest.iter().map(|cause| (*cause, Arc::clone(&drawn))));
+    }
+
+    /// Returns the RPCs with a reply: the slowest first, and each once.
+    fn answered(&self) -> Vec<&Drawn> {
+        let mut drawn: Vec<&Drawn> = self.slowest.iter().chain(self.causes.values()).map(AsRef::as_ref).collect();
+        drawn.retain(|drawn| drawn.latency.is_some());
+        drawn.sort_by(|a, b| b.latency.cmp(&a.latency).then_with(|| a.id.cmp(&b.id)));
+        drawn.dedup_by(|a, b| a.id == b.id);
+        drawn
+    }
+
+    /// Ladders of RPCs with a reply.
+    pub(super) fn of_answered(&self) -> Markup {
+        html! { @for drawn in self.answered() { (PreEscaped(&drawn.markup)) } }
+    }
+
+    /// Ladders of calls without a reply.
+    pub(super) fn of_unanswered(&self) -> Markup {
+        html! { @for drawn in &self.oldest { (PreEscaped(&drawn.markup)) } }
+    }
+
+    /// The ladder of the greatest instance of a cause of this name.
+    pub(super) fn of_cause(&self, name: &str) -> Option<&Drawn> {
+        self.causes.get(&Cause::of_name(name)?).map(AsRef::as_ref)
+    }
+
+    /// The ladder of the slowest RPC for which `is_meant` is true, among those that are drawn.
+    pub(super) fn find(&self, is_meant: impl Fn(&Drawn) -> bool) -> Option<&Drawn> {
+        let unanswered = self.oldest.iter().map(AsRef::as_ref);
+        self.answered().into_iter().chain(unanswered).find(|drawn| is_meant(drawn))
+    }
+}
+
+impl Drawn {
+    /// Draws an RPC. What is left out of a long one is said. `None` if the capture holds no packet of it.
+    pub(super) fn new(transaction: &Transaction, files: &Files, file: impl FnOnce() -> Option<String>) -> Option<Self> {
+        let rungs = rungs(transaction);
+        let (first, last) = (rungs.first()?.first, rungs.last()?.last);
+        let (id, latency) = (id(transaction), transaction.latency());
+        let place = files.place(first.frame).map(|place| format!(" ({place})")).unwrap_or_default();
+        let label = format!("Ladder of RPC {:#010x} on connection {}", transaction.xid, transaction.connection);
+        let markup = html! {
+            details.ladder open id=(id) {
+                summary {
+                    b { (latency.map_or("no reply:".to_owned(), duration)) } " " (called_within(CALLED, transaction)) ", "
+                    (format!("{:#010x}", transaction.xid)) " on connection " (transaction.connection)
+                    ", from frame " (grouped(first.frame)) (place)
+                }
+                // The keyboard reaches what is wider than the window.
+                div.scroll tabindex="0" role="region" aria-label=(label) { (drawing(transaction, &rungs, &id)) }
+                @for note in notes(&rungs) { p.note { (note) } }
+            }
+        };
+        Some(Self {
+            latency,
+            began: (first.time.0, first.frame),
+            last: last.frame,
+            connection: transaction.connection,
+            xid: transaction.xid,
+            operation: OperationName::of_transaction(transaction).to_string(),
+            client: client(transaction),
+            server: server(transaction),
+            file: file(),
+            markup: markup.into_string(),
+            id,
+        })
+    }
+
+    /// True if this is its client, its server, or its file, as a table shows it.
+    pub(super) fn is_about(&self, by: TopBy, key: &str) -> bool {
+        match by {
+            TopBy::Client => self.client.to_string() == key,
+            TopBy::Server => self.server.to_string() == key,
+            TopBy::Name => self.file.as_deref() == Some(key),
+            _ => false,
+        }
+    }
+
+    /// True if it has this XID on the connection, and was in flight in this frame.
+    pub(super) fn is_rpc(&self, connection: u32, xid: u32, frame: u64) -> bool {
+        (self.connection, self.xid) == (connection, xid) && (self.began.1..=self.last).contains(&frame)
+    }
+}
+
+/// The name of the element of an RPC's ladder.
+pub(super) fn id(transaction: &Transaction) -> String {
+    let reply = || transaction.reply.as_ref().map(|reply| reply.stamp);
+    let frame = transaction.began.or_else(reply).map_or(0, |stamp| stamp.frame);
+    format!("ladder-{}-{frame}", transaction.connection)
+}
+
+fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
+    let Transaction { xid, from, to, .. } = transaction;
+    let left_out = rungs.len().saturating_sub(FIRST + LAST);
+    let shown = rungs.iter().take(FIRST).map(Some);
+    let gap = (left_out > 0).then_some(None);
+    let last = rungs.iter().skip((FIRST + left_out).min(rungs.len())).map(Some);
+    let lines: Vec<Option<&Rung>> = shown.chain(gap).chain(last).collect();
+    let height = TOP + ROW * u32::try_from(lines.len()).unwrap_or_default() + 8;
+    let latency = transaction.latency().unwrap_or(u64::MAX);
+    html! {
+        svg viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) role="img"
+            aria-labelledby={ (id) "-title " (id) "-text" } {
+            title id={ (id) "-title" } { "Ladder of the RPC " (format!("{xid:#010x}")) }
+            desc id={ (id) "-text" } { (description(rungs)) }
+            text.head x=(FRAMES) y="14" { "frames" }
+            text.head x=(AT) y="14" { "ms" }
+            text.head x=(SINCE) y="14" { "+ms" }
+            text.left x=(REQUESTER) y="14" { "requester " (from) }
+            text.head x=(RESPONDER) y="14" { "responder " (to) }
+            path.life d=(format!("M{REQUESTER} {TOP}V{height}M{RESPONDER} {TOP}V{height}")) {}
+            @for (index, line) in (0..).zip(&lines) {
+                @let y = TOP + ROW * (index + 1) - 4;
+                @match line {
+                    Some(rung) => (line_of(rung, y, rung.since >= latency / 10 && index > 0)),
+                    None => {
+                        text.middle x=((REQUESTER + RESPONDER) / 2) y=(y - 6) {
+                            "⋮ " (grouped(left_out as u64)) " more lines: rpcrdma explain --xid " (format!("{xid:#010x}")) " ⋮"
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A line of a ladder above its arrow.
+fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
+    let kind = match rung.kind {
+        RungKind::Message => "message",
+        RungKind::Data => "data",
+        RungKind::Acknowledgement | RungKind::LeftOut => "quiet",
+        RungKind::Loss => "loss",
+    };
+    let text = y - 6;
+    let label = rung.label.join(", ");
+    let arrow = match rung.arrow {
+        Arrow::Right => Some(format!("M{} {y}H{}m-7 -4l7 4l-7 4", REQUESTER + 2, RESPONDER - 2)),
+        Arrow::Left => Some(format!("M{} {y}H{}m7 -4l-7 4l7 4", RESPONDER - 2, REQUESTER + 2)),
+        Arrow::RequesterSilent | Arrow::ResponderSilent | Arrow::LeftOut => None,
+    };
+    html! {
+        text x=(FRAMES) y=(text) { (rung.frames()) }
+        text x=(AT) y=(text) { (Milliseconds(rung.at)) }
+        text.long[is_long] x=(SINCE) y=(text) { (Milliseconds(rung.since)) }
+        g class=(kind) {
+            @match rung.arrow {
+                Arrow::Right | Arrow::RequesterSilent => { text.left x=(REQUESTER + 10) y=(text) { (label) } }
+                Arrow::Left | Arrow::ResponderSilent => { text x=(RESPONDER - 10) y=(text) { (label) } }
+                Arrow::LeftOut => { text.middle x=((REQUESTER + RESPONDER) / 2) y=(text) { (label) } }
+            }
+            @if let Some(arrow) = arrow { path d=(arrow) {} }
+        }
+    }
+}
+
+/// Returns the text alternative of a ladder: its ends, and the line before which most time passed. The label of a line is no part of a
+/// sentence, because it may be one itself.
+fn description(rungs: &[Rung]) -> String {
+    let named = |frame: u64, rung: &Rung| format!("frame {frame}: {}.", rung.label.join(", "));
+    let mut text = format!("{} of packets.", counted(rungs.len() as u64, "line"));
+    if let Some(first) = rungs.first() {
+        text.push_str(&format!(" First, {}", named(first.first.frame, first)));
+    }
+    if let Some(last) = rungs.get(1..).and_then(<[Rung]>::last) {
+        text.push_str(&format!(" Last, {}", named(last.last.frame, last)));
+    }
+    if let Some(longest) = rungs.iter().skip(1).max_by_key(|rung| rung.since) {
+        let wait = Milliseconds(longest.since);
+        text.push_str(&format!(" The longest wait, {wait} ms, was before {}", named(longest.first.frame, longest)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use rpcrdma_dissector::{Stamp, Time};
+
+    use super::*;
+
+    fn rung(frames: [u64; 2], since: u64, label: &[&str]) -> Rung {
+        let [first, last] = frames.map(|frame| Stamp { frame, time: Time(0) });
+        let label = label.iter().map(|part| (*part).to_owned()).collect();
+        Rung { first, last, at: 0, since, arrow: Arrow::Right, kind: RungKind::Message, label }
+    }
+
+    #[test]
+    fn a_description_is_made_of_sentences_whatever_its_lines_are_called() {
+        let unseen = rung([140, 140], 0, &["cause not seen"]);
+        assert_eq!(description(core::slice::from_ref(&unseen)), "1 line of packets. First, frame 140: cause not seen.");
+        let call = rung([141, 141], 2_000_000, &["Send: call, sent again", "84 octets"]);
+        let data = rung([142, 150], 1_000, &["RDMA Write × 9", "8,192 octets"]);
+        assert_eq!(
+            description(&[unseen, call, data]),
+            "3 lines of packets. First, frame 140: cause not seen. Last, frame 150: RDMA Write × 9, 8,192 octets. The longest wait, \
+             2.000 ms, was before frame 141: Send: call, sent again, 84 octets."
+        );
+    }
+}

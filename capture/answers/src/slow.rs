@@ -1,0 +1,331 @@
+//! The slowest RPCs, and where their time went.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use rpcrdma_dissector::{Files, Phase, Phases, Recovery, TimeOut, Transaction};
+
+use crate::called::{called_within, ended};
+use crate::file_names::{FileNames, client, server};
+use crate::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
+use crate::format::number::Milliseconds;
+use crate::format::screen::Screen;
+use crate::format::time::ShownTimes;
+use crate::lines::add;
+
+/// Columns of a line, where the terminal has no more.
+const WIDTH: usize = 80;
+/// The fewest columns of the terminal with which the time is shown.
+const WITH_TIME: usize = 100;
+/// The fewest with which the file is shown.
+const WITH_FILE: usize = 120;
+/// The fewest with which client and server are shown.
+const WITH_ENDS: usize = 150;
+/// Columns of client and server, as of two IPv4 addresses.
+const ENDS: usize = 33;
+/// Columns of what is called, where something follows it.
+const CALLED: usize = 28;
+/// Before the lines that explain an RPC.
+const INDENT: &str = "           ";
+/// A wait before a call is worth saying if it is longer than this part of the latency.
+const MATTERS: u64 = 10;
+/// Columns of a bar.
+const BAR: usize = 20;
+
+/// The slowest RPCs seen so far, each in the form in which it will be printed, so no more than that is kept.
+#[derive(Debug)]
+pub struct Slowest {
+    most: usize,
+    least: u64,
+    kept: BinaryHeap<Reverse<Slow>>,
+    /// RPCs whose latency is known, whether or not they are among the slowest.
+    pub answered: u64,
+    /// Calls without a reply.
+    pub unanswered: u64,
+}
+
+/// One of them. Of those that took the same time the first is taken for the slowest.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Slow {
+    latency: u64,
+    place: Reverse<u64>,
+    shown: Vec<u8>,
+}
+
+impl Slowest {
+    /// The `most` slowest of those that took `least` nanoseconds or longer.
+    #[must_use]
+    pub const fn new(most: usize, least: u64) -> Self {
+        Self { most, least, kept: BinaryHeap::new(), answered: 0, unanswered: 0 }
+    }
+
+    /// Takes an RPC. If it is one of the slowest so far, `show` writes it.
+    ///
+    /// # Errors
+    /// Errors from `show`.
+    pub fn take(
+        &mut self,
+        transaction: &Transaction,
+        show: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.unanswered += u64::from(transaction.reply.is_none());
+        let Some(latency) = transaction.latency() else { return Ok(()) };
+        self.answered += 1;
+        let is_full = self.kept.len() >= self.most;
+        let is_slower = self.kept.peek().is_none_or(|Reverse(fastest)| latency > fastest.latency);
+        if latency < self.least || (is_full && !is_slower) {
+            return Ok(());
+        }
+        let mut shown = Vec::new();
+        show(&mut shown)?;
+        self.kept.push(Reverse(Slow { latency, place: Reverse(self.answered), shown }));
+        if self.kept.len() > self.most {
+            self.kept.pop();
+        }
+        Ok(())
+    }
+
+    /// Returns true if none was slow enough.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Writes them, the slowest first.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write(self, out: &mut impl io::Write) -> io::Result<()> {
+        self.kept.into_sorted_vec().iter().try_for_each(|Reverse(slow)| out.write_all(&slow.shown))
+    }
+}
+
+/// Writes the headings of the columns of [`lines`], and what the characters of a bar stand for.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> io::Result<()> {
+    let mut line = Line::new(screen.colour, WIDTH);
+    line.push(DIM, "Bars:");
+    for phase in Phase::ALL {
+        line.print(DIM, format_args!("  {} {}", mark(phase), phase.name()));
+    }
+    line.write(out)?;
+    let mut line = Line::new(screen.colour, width(screen));
+    line.push(DIM, "       ms  ");
+    line.column(DIM, "phases", BAR);
+    line.push(DIM, "   call  reply  C rdma_xid   ");
+    if shows(screen, WITH_TIME) {
+        line.push(DIM, times.heading());
+        line.push(DIM, "  ");
+    }
+    if shows(screen, WITH_ENDS) {
+        line.column(DIM, "client → server", ENDS + 2);
+    }
+    if shows_files(screen) {
+        line.column(DIM, "RPC", CALLED + 2);
+        line.push(DIM, "file");
+    } else {
+        line.push(DIM, "RPC");
+    }
+    line.write(out)
+}
+
+/// True if the screen is wide enough for the names of files, so that [`lines`] needs them.
+#[must_use]
+pub fn shows_files(screen: Screen) -> bool {
+    shows(screen, WITH_FILE)
+}
+
+/// The columns of the first line about an RPC.
+fn width(screen: Screen) -> usize {
+    screen.columns.unwrap_or_default().max(WIDTH)
+}
+
+/// True if a terminal has so many columns. A file has none.
+fn shows(screen: Screen, columns: usize) -> bool {
+    screen.columns.is_some_and(|all| all >= columns)
+}
+
+/// Writes an RPC in two lines of at most 80 columns: milliseconds, phases as a bar, frames of call and reply, connection,
+/// `rdma_xid` and what was called; then the phase that took longest. If a capture consists of several files, a third line
+/// names those of the frames. A wider terminal also shows the time of the call, then the file, then client and server.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn lines(
+    out: &mut impl io::Write,
+    transaction: &Transaction,
+    (files, names): (&Files, &FileNames),
+    (screen, times): (Screen, ShownTimes),
+) -> io::Result<()> {
+    let latency = transaction.latency().map_or("-".to_owned(), |latency| Milliseconds(latency).to_string());
+    let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
+    let mut line = Line::new(screen.colour, width(screen));
+    line.print(PLAIN, format_args!("{latency:>9}  "));
+    line.column(CHUNK, &transaction.phases.as_ref().map(bar).unwrap_or_default(), BAR);
+    for frame in frames {
+        line.print(DIM, format_args!(" {:>6}", frame.map_or("-".to_owned(), |frame| frame.to_string())));
+    }
+    line.print(DIM, format_args!(" {:>2} ", transaction.connection));
+    line.print(PLAIN, format_args!("{:#010x} ", transaction.xid));
+    if shows(screen, WITH_TIME) {
+        let time = transaction.began.map(|began| times.column(began.time).to_string()).unwrap_or_default();
+        line.column_apart(DIM, &time, times.heading().chars().count() + 2);
+    }
+    if shows(screen, WITH_ENDS) {
+        line.column_apart(PLAIN, &format!("{} → {}", client(transaction), server(transaction)), ENDS + 2);
+    }
+    let file = if shows_files(screen) { names.of_transaction(transaction, &transaction.arguments()) } else { None };
+    match file {
+        Some(file) => {
+            line.column_apart(NAME, &called_within(CALLED, transaction), CALLED + 2);
+            line.push(PLAIN, &file);
+        }
+        None => {
+            let room = line.room();
+            line.push(NAME, &called_within(room, transaction));
+        }
+    }
+    line.write(out)?;
+    let (style, mut sentences) = match &transaction.phases {
+        Ok(phases) => (PLAIN, sentences(phases, transaction)),
+        Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
+    };
+    sentences.extend(before(transaction));
+    let began = transaction.began.filter(|_| !shows(screen, WITH_TIME));
+    let began = began.and_then(|began| times.clock_if_shown(began.time));
+    sentences.extend(began.map(|began| format!("called at {began}")));
+    let mut notes = ended(transaction);
+    for text in sentences.iter().flat_map(|sentence| wrapped(sentence, WIDTH - INDENT.len())) {
+        let mut line = Line::new(screen.colour, WIDTH);
+        line.push(PLAIN, INDENT);
+        line.push(style, &text);
+        add(&mut line, &core::mem::take(&mut notes));
+        line.write(out)?;
+    }
+    let places: Vec<String> = frames.iter().flatten().filter_map(|frame| files.place(*frame)).collect();
+    if places.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}{}", places.join(" → ")) }
+}
+
+/// The phase that took longest, and why.
+pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
+    sentences(phases, transaction).into_iter().next().unwrap_or_default()
+}
+
+/// The phase that took longest and why, and what was done because packets were lost.
+fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
+    let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
+    let time = phases.of(longest);
+    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), Milliseconds(time));
+    let (recovery, done) = match &transaction.recovery {
+        Ok(recovery) => (recovery, done(recovery)),
+        Err(reason) => return vec![sentence(&what(longest, transaction)), format!("recovery unknown: {reason}")],
+    };
+    if done.is_empty() {
+        return vec![sentence(&what(longest, transaction))];
+    }
+    if recovery.phases.of(longest) > time / 2 {
+        return vec![sentence(&done)];
+    }
+    vec![sentence(&what(longest, transaction)), recovered(recovery, &done)]
+}
+
+/// Returns the time of recovery from lost packets, and what was done.
+pub(super) fn recovered(recovery: &Recovery, done: &str) -> String {
+    let at_least = if recovery.unassigned > 0 { "at least " } else { "" };
+    format!("recovery {at_least}{} ms: {done}", Milliseconds(recovery.phases.total()))
+}
+
+/// Returns the state before the call: no credit, for long enough to tell.
+fn before(transaction: &Transaction) -> Option<String> {
+    let least = transaction.latency().unwrap_or_default() / MATTERS;
+    let wait = transaction.credit_wait.ok().filter(|wait| *wait > least)?;
+    Some(format!("before it, no credit was free for {} ms", Milliseconds(wait)))
+}
+
+/// Returns a description of a phase.
+fn what(phase: Phase, transaction: &Transaction) -> String {
+    let Transaction { from, to, read_octets, write_octets, .. } = transaction;
+    match phase {
+        Phase::Call => "from the first packet of the call to the last".to_owned(),
+        Phase::Responder => format!("no packet; the next was due from {to}"),
+        Phase::Pull => format!("RDMA Read of {read_octets} octets"),
+        Phase::Push => format!("RDMA Write of {write_octets} octets"),
+        Phase::Reply => "from the first packet of the reply to the last".to_owned(),
+        Phase::Requester => format!("no packet; the next was due from {from}"),
+    }
+}
+
+/// Returns a description of the recovery from lost packets.
+pub(super) fn done(recovery: &Recovery) -> String {
+    let mut resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
+    // The NAK was for a packet before these.
+    if recovery.not_ready_packets == recovery.resent_packets && recovery.rnr_naks == 0 {
+        resent.push_str(" behind one that its receiver was not ready for");
+    }
+    let wait = format!(" (wait {} ms)", Milliseconds(recovery.rnr_wait));
+    let up_to = if recovery.timeouts > 1 { "up to " } else { "" };
+    let longest = recovery
+        .longest_timeout
+        .map(|TimeOut { frame, silence, .. }| format!(" ({up_to}{} ms, frame {frame})", Milliseconds(silence)));
+    let done = [
+        (recovery.timeouts, "time-out", longest.as_deref().unwrap_or_default()),
+        (recovery.implied_naks, "implied NAK", ""),
+        (recovery.causes_not_seen, "cause", " not seen"),
+        (recovery.rnr_naks, "RNR NAK", &wait),
+        (recovery.naks, "NAK", ""),
+        (recovery.resent_packets, "packet", &resent),
+        (recovery.unassigned, "sign", " of loss for this RPC or another"),
+    ];
+    let done = done.into_iter().filter(|(count, ..)| *count > 0);
+    let done = done.map(|(count, name, rest)| format!("{count} {name}{}{rest}", if count == 1 { "" } else { "s" }));
+    let behind = recovery.behind.filter(|_| recovery.resent_packets == 0);
+    let behind = behind.map(|frame| format!("behind lost packets that were retransmitted up to frame {frame}"));
+    done.chain(behind).collect::<Vec<_>>().join(", ")
+}
+
+const fn mark(phase: Phase) -> char {
+    match phase {
+        Phase::Call => 'c',
+        Phase::Responder => '.',
+        Phase::Pull => '<',
+        Phase::Push => '>',
+        Phase::Reply => 'r',
+        Phase::Requester => 'w',
+    }
+}
+
+/// The phases, each as wide as its share of the time.
+fn bar(phases: &Phases) -> String {
+    let total = u128::from(phases.total()).max(1);
+    let (mut bar, mut reached, mut columns) = (String::new(), 0, 0);
+    for phase in Phase::ALL {
+        reached += u128::from(phases.of(phase));
+        // No phase is rounded on its own, so the bar is as wide as it should be.
+        let end = usize::try_from((reached * BAR as u128 + total / 2) / total).unwrap_or(BAR);
+        bar.extend(std::iter::repeat_n(mark(phase), end - columns));
+        columns = end;
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_a_column_for_each_twentieth() {
+        for (phases, expected) in [
+            (Phases { responder: 1, ..Phases::default() }, "...................."),
+            (Phases { call: 10, responder: 30, pull: 60, ..Phases::default() }, "cc......<<<<<<<<<<<<"),
+            (Phases { call: 1, responder: 1, push: 1, reply: 1, requester: 1, pull: 1 }, "ccc....<<<>>>rrrrwww"),
+            (Phases { call: 1, push: 1000, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
+            (Phases { push: u64::MAX, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
+            (Phases::default(), ""),
+        ] {
+            assert_eq!(bar(&phases), expected);
+        }
+    }
+}

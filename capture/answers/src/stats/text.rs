@@ -1,0 +1,585 @@
+//! The numbers as tables.
+
+use std::io;
+
+use rpcrdma_dissector::Time;
+
+use super::intervals::IntervalStatistics;
+use super::record::{
+    ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, NamedCount, Range, Statistics,
+};
+use crate::format::line::{DIM, Line, NAME, PLAIN, wrapped};
+use crate::format::number::{counted, duration, grouped, milliseconds, octets, short, times};
+use crate::format::screen::Screen;
+use crate::stats::Latency;
+
+/// Columns of a line about an interval.
+const INTERVAL_WIDTH: usize = 120;
+/// The fewest columns with which a line about an interval is complete.
+const INTERVAL_WHOLE: usize = 113;
+
+/// A count of an end, and the heading of its column.
+type EndCount = (&'static str, fn(&EndReport) -> u64);
+
+const END_COUNTS: [EndCount; 9] = [
+    ("packets", |end| end.packets),
+    ("retransmitted", |end| end.retransmitted),
+    ("replaced", |end| end.replaced),
+    ("early", |end| end.early),
+    ("sequence_errors", |end| end.sequence_errors),
+    ("not_ready", |end| end.not_ready),
+    ("failed", |end| end.failed),
+    ("missed", |end| end.missed),
+    ("orphans", |end| end.orphans),
+];
+
+impl Statistics {
+    /// Writes the numbers as tables.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+        let mut text = StatsText { out, screen };
+        self.capture(&mut text)?;
+        self.connections(&mut text)?;
+        if self.messages.total + self.rpcs.total == 0 {
+            return Ok(());
+        }
+        self.messages(&mut text)?;
+        self.chunks(&mut text)?;
+        self.rpcs(&mut text)?;
+        self.procedures(&mut text)?;
+        self.failures(&mut text)
+    }
+
+    fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let capture = &self.capture;
+        if let Some(options) = &self.selection {
+            text.heading("Selection")?;
+            text.line(&format!(
+                "{options}: of it are messages, chunks and RPCs; frames and packets are those of the whole capture"
+            ))?;
+        }
+        text.heading("Capture")?;
+        let (frames, length) = (counted(capture.frames, "frame"), duration(capture.duration_ns));
+        text.line(&format!("{frames}, {}, {length}", octets(capture.octets)))?;
+        if let Some(first) = capture.first_ns.map(Time) {
+            text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
+        }
+        if capture.packets > 0 || capture.segments == 0 {
+            text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
+        }
+        text.some(capture.segments, "iWARP TCP segments")?;
+        for (count, name) in [
+            (capture.cut, "frames truncated by the capture"),
+            (capture.unreadable, "InfiniBand packets with truncated headers"),
+            (capture.verified, "packets whose checksums were verified"),
+            (capture.bad_icrc, "packets with a wrong ICRC"),
+            (capture.bad_vcrc, "packets with a wrong VCRC"),
+            (capture.bad_crc, "FPDUs with a wrong CRC"),
+        ] {
+            text.some(count, name)?;
+        }
+        for service in &capture.other_services {
+            text.line(&format!("{}: {}", counted(service.count, "InfiniBand packet"), service.name))?;
+        }
+        for other in &capture.others {
+            text.line(&format!("{}: {}", counted(other.count, "frame"), other.name))?;
+        }
+        let steps = &capture.clock_steps;
+        if let (Some(first), Some(longest)) = (steps.first_frame, steps.longest_frame) {
+            let (times, length) = (counted(steps.count, "time"), duration(steps.longest_ns));
+            let places = format!("first in frame {first}, most in frame {longest}");
+            text.line(&format!("the clock steps back {times}, {places}: {length}; {REORDER}"))?;
+        }
+        if let Some(sorted) = sorted_frames(steps.sorted_frames) {
+            text.line(&sorted)?;
+        }
+        let ends = || self.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
+        let copies: u64 = ends().map(|end| end.duplicates).sum();
+        if copies > 0 {
+            text.line(&twice(copies, ends().map(|end| end.packets).sum()))?;
+        }
+        let other = self.other;
+        if other.connections > 0 {
+            let what = if other.connections == 1 { "connection that shows" } else { "connections that show" };
+            let packets = grouped(other.packets);
+            text.line(&format!("{packets} packets on {} {what} no RPC-over-RDMA", other.connections))?;
+        }
+        for rejected in &self.rejected {
+            let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
+            let (requests, meaning) = (counted(rejected.count, "connection request"), rejected.meaning);
+            let reason = rejected.reason.map(|reason| format!(" (reason {reason})")).unwrap_or_default();
+            text.line(&format!("{requests}{port} rejected: {meaning}{reason}"))?;
+        }
+        text.some(self.rejected_left_out, "more connection requests rejected")?;
+        for requests in &self.unanswered {
+            let port = requests.port.map(|port| format!(" to port {port}")).unwrap_or_default();
+            let count = counted(requests.count, "connection request");
+            text.line(&format!("{count}{port}, sent {}, not answered", times(requests.sent)))?;
+        }
+        text.some(self.unanswered_left_out, "more connection requests not answered")
+    }
+
+    fn connections<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        text.heading("Connections")?;
+        if self.connections.is_empty() {
+            text.line("none carries RPC-over-RDMA")?;
+        }
+        for connection in &self.connections {
+            let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
+            let begin = if connection.set_up { "set-up seen" } else { "set-up not in the capture" };
+            let number = connection.connection;
+            let messages = counted(connection.messages, "message");
+            let (active, passive) = (&connection.active.address, &connection.passive.address);
+            text.line(&format!("{number}: {active} → {passive}{port}, {}, {begin}, {messages}", connection.carrier))?;
+            if let Some(inline) = connection.inline {
+                let (call, reply) = (inline.call_octets, inline.reply_octets);
+                let thresholds = format!("inline thresholds {call} for calls, {reply} for replies");
+                text.line(&format!("   {thresholds}; remote invalidation {}", invalidation(connection)))?;
+            }
+            if let Some(end) = connection.missing_direction {
+                let (missing, captured) = if end == "active" { (active, passive) } else { (passive, active) };
+                text.line(&format!("   only packets of {captured} captured, none of {missing}"))?;
+            }
+            if let Some(end) = connection.late_clock {
+                let late = if end == "active" { active } else { passive };
+                text.line(&format!("   captured by two clocks: packets of {late} come after their acknowledgements"))?;
+            }
+            text.line(&format!("   credits {}", credits(connection)))?;
+            for end in [&connection.active, &connection.passive] {
+                recoveries(text, end)?;
+                if end.duplicates > 0 {
+                    text.line(&format!("   sent by {}: {}", end.address, twice(end.duplicates, end.packets)))?;
+                }
+            }
+            if let Some((requester, responder)) = connection.requester_median_ns.zip(connection.responder_median_ns) {
+                let [requester, responder] = [requester, responder].map(duration);
+                text.line(&format!(
+                    "   captured at both ends: half of the RPCs took up to {requester} at the requester, {responder} at the responder"
+                ))?;
+            }
+            if let Some(place) = connection.captured_at {
+                let between = if place == "between" { "" } else { "at the " };
+                let inferred = connection.captured_at_known.filter(|known| *known == "inferred");
+                let why = inferred.map(|_| format!(": {}", acknowledged(connection))).unwrap_or_default();
+                text.line(&format!("   captured {between}{place}{why}"))?;
+            }
+            // Before the first reply there is only one credit, so some time is normal.
+            let least = self.capture.duration_ns / 100;
+            for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.at_limit_ns > least) {
+                let unknown = match end.at_limit_unknown_ns {
+                    0 => String::new(),
+                    unknown => format!(", and may have had none for {} more", duration(unknown)),
+                };
+                let known = duration(end.at_limit_ns);
+                text.line(&format!("   {} had no credit left for {known}{unknown}", end.address))?;
+            }
+            if connection.unclaimed > 0 {
+                text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
+            }
+        }
+        text.some(self.connections_left_out, "more connections")?;
+        let rows = self.connections.iter().flat_map(|connection| {
+            let number = connection.connection.to_string();
+            [end(&number, "→", &connection.active), end(&number, "←", &connection.passive)]
+        });
+        let names: Vec<&str> = ["sent by", "queue_pair"].into_iter().chain(END_COUNTS.map(|(name, _)| name)).collect();
+        text.table(&names, 2, rows.collect())
+    }
+
+    fn messages<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let messages = &self.messages;
+        text.heading("Messages")?;
+        let by_type = messages.by_type.iter().map(|NamedCount { name, count }| (name.as_str(), *count));
+        let others = [
+            ("calls", messages.calls),
+            ("replies", messages.replies),
+            ("with Invalidate", messages.invalidating),
+            ("discarded copies", messages.retransmitted),
+            ("malformed", messages.malformed),
+            ("incomplete", messages.incomplete),
+            ("octets", messages.octets),
+        ];
+        let counts = [("all", messages.total)].into_iter().chain(by_type).chain(others);
+        text.table(&[], 1, counts.map(|(name, count)| row(name, [count])).collect())
+    }
+
+    fn chunks<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let chunks = &self.chunks;
+        let line = |name, ChunkTotals { chunks, segments, octets }: ChunkTotals| row(name, [chunks, segments, octets]);
+        text.heading("Chunks")?;
+        let rows = vec![
+            line("Read", chunks.reads),
+            line("Read at Position Zero", chunks.position_zero),
+            line("Write, provided", chunks.writes),
+            line("Write, returned", chunks.writes_returned),
+            line("Reply, provided", chunks.reply),
+            line("Reply, returned", chunks.reply_returned),
+        ];
+        text.table(&["", "chunks", "segments", "octets"], 1, rows)
+    }
+
+    fn rpcs<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let rpcs = &self.rpcs;
+        let line =
+            |name, Forms { short, chunked, long, continued }: Forms| row(name, [short, chunked, long, continued]);
+        text.heading("RPCs")?;
+        let rows = vec![line("calls", rpcs.calls_sent), line("replies", rpcs.replies_sent)];
+        text.table(&["", "short", "chunked", "long", "continued"], 1, rows)?;
+        let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
+        text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
+        let InlineFits { rpcs: all, kib_4, kib_8, kib_16, kib_64, kib_128 } = rpcs.fit_inline;
+        if all > 0 {
+            let fits = [(kib_4, 4), (kib_8, 8), (kib_16, 16), (kib_64, 64), (kib_128, 128)];
+            let fits = fits.map(|(count, kib)| format!("{} with {kib}", grouped(count))).join(", ");
+            text.line(&format!("inline if Sends had so many KiB: {fits}; of {}", grouped(all)))?;
+        }
+        text.some(rpcs.reverse, "RPCs in the reverse direction")?;
+        text.some(rpcs.without_reply, "calls without a reply in the capture")?;
+        text.some(rpcs.without_call, "replies without their call in the capture")?;
+        text.some(rpcs.calls_not_rebuilt, "calls not rebuilt")?;
+        text.some(rpcs.replies_not_rebuilt, "replies not rebuilt")?;
+        for reason in &rpcs.not_rebuilt {
+            text.line(&format!("  {}: {}", reason.name, grouped(reason.count)))?;
+        }
+        Ok(())
+    }
+
+    fn procedures<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        if self.procedures.is_empty() {
+            return Ok(());
+        }
+        text.heading("Procedures: octets moved by RDMA, latencies in milliseconds")?;
+        let rows = self.procedures.iter().map(|procedure| {
+            let moved = procedure.moved;
+            let mut row = row(&procedure.operation, [procedure.calls, procedure.replies, procedure.failed]);
+            row.extend([moved.read_octets, moved.write_octets].map(short));
+            let latencies = procedure.latency.map(|of| {
+                let [median, p99] = shown_percentiles(of);
+                [milliseconds(of.min_ns), median, p99, milliseconds(of.max_ns)]
+            });
+            row.extend(latencies.unwrap_or_default());
+            row
+        });
+        let names = ["", "calls", "replies", "failed", "Read", "Write", "min", "median", "p99", "max"];
+        text.table(&names, 1, rows.collect())?;
+        text.some(self.procedures_left_out, "RPCs of other procedures")
+    }
+
+    fn failures<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        if self.failures.is_empty() {
+            return Ok(());
+        }
+        text.heading("Failures")?;
+        let rows = self
+            .failures
+            .iter()
+            .map(|failure| vec![failure.operation.clone(), failure.status.name.clone(), grouped(failure.count)]);
+        text.table(&[], 2, rows.collect())?;
+        text.some(self.failures_left_out, "more failures")
+    }
+}
+
+/// Writes why an end sent packets again.
+fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
+    let EndReport { address, timeouts, implied_naks, causes_not_seen, .. } = end;
+    let unseen = format!("cause not seen, {}", counted(*causes_not_seen, "time"));
+    for (count, times, why) in [
+        (timeouts, counted(*timeouts, "time-out"), "got no acknowledgement"),
+        (
+            implied_naks,
+            counted(*implied_naks, "implied NAK"),
+            "asked again for an RDMA Read, because a response was missing",
+        ),
+        (causes_not_seen, unseen, "sent packets again, and the capture does not show why"),
+    ] {
+        if *count > 0 {
+            text.line(&format!("   {times}: {address} {why}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// `true` if the capture holds nearly every packet twice.
+pub(crate) const fn is_doubled(copies: u64, packets: u64) -> bool {
+    copies > 0 && copies.saturating_mul(4) >= packets.saturating_mul(3)
+}
+
+/// Sentence that the capture holds copies of packets.
+#[must_use]
+pub fn twice(copies: u64, packets: u64) -> String {
+    let packets_text = counted(packets, "packet");
+    if is_doubled(copies, packets) {
+        let times = if copies > packets { "several times" } else { "twice" };
+        return format!("nearly every packet is in the capture {times}: {} copies of {packets_text}", grouped(copies));
+    }
+    let are = if copies == 1 { "copy" } else { "copies" };
+    format!("{} {are} of {packets_text}: the capture or the network doubled them", grouped(copies))
+}
+
+/// Sentence that frames in disorder were sorted, if there were any.
+#[must_use]
+pub fn sorted_frames(frames: u64) -> Option<String> {
+    let were = if frames == 1 { "was" } else { "were" };
+    (frames > 0).then(|| {
+        format!(
+            "{} {were} out of order and sorted by time: frames are numbered as after reordercap",
+            counted(frames, "frame")
+        )
+    })
+}
+
+/// Sentence that the directions of connections were captured by two clocks.
+#[must_use]
+pub fn by_two_clocks(connections: u64) -> String {
+    format!(
+        "{} captured by two clocks: latencies, losses and retransmissions are not known",
+        if connections == 1 {
+            "1 connection was".to_owned()
+        } else {
+            format!("{} connections were", grouped(connections))
+        }
+    )
+}
+
+/// Advice for a file whose clock steps back.
+pub const REORDER: &str = "if frames are out of order, sort them first: reordercap IN OUT";
+
+/// Writes the headings of the columns of [`IntervalStatistics::write_text`].
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn interval_heading(out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+    let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
+    line.push(DIM, "     seconds     RPCs no reply   failed");
+    if screen.fits(INTERVAL_WHOLE) {
+        line.push(DIM, " RDMA Read RDMA Write   p50 ms   p99 ms  in flight    max  grant  limit s");
+    } else {
+        line.push(DIM, "   p50 ms   p99 ms  in flight  grant");
+    }
+    line.write(out)
+}
+
+impl IntervalStatistics {
+    /// Writes the numbers as a line of at most 120 columns. A narrow screen shows fewer of them.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+        let Self { rpcs, calls, .. } = self;
+        let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
+        let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
+        let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
+        let [median, p99] = self.latency.map_or(["-", "-"].map(str::to_owned), shown_latency);
+        let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
+        let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
+        let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
+        let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
+        line.print(DIM, format_args!("{start:>12.3} "));
+        line.print(PLAIN, format_args!("{all:>8} {unanswered:>8} {failed:>8} "));
+        let latencies = format!("{median:>8} {p99:>8} {mean:>10.3} ");
+        if screen.fits(INTERVAL_WHOLE) {
+            let credits = format!("{:>6} {granted:>6} {limit:>8.3}", calls.max);
+            line.print(PLAIN, format_args!("{read:>9} {write:>10} {latencies}{credits}"));
+        } else {
+            line.print(PLAIN, format_args!("{latencies}{granted:>6}"));
+        }
+        line.write(out)
+    }
+}
+
+/// Lines of text.
+struct StatsText<'a, W> {
+    out: &'a mut W,
+    screen: Screen,
+}
+
+impl<W: io::Write> StatsText<'_, W> {
+    fn heading(&mut self, name: &str) -> io::Result<()> {
+        Line::new(self.screen.colour, usize::MAX).with(NAME, name).write(self.out)
+    }
+
+    /// A text, whose further lines on a narrow screen are indented by three columns more.
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        let (begins, _) = text.split_at(text.len() - text.trim_start().len());
+        let room = self.screen.within(usize::MAX).saturating_sub(5 + begins.len());
+        for (index, part) in wrapped(text, room).into_iter().enumerate() {
+            let mut line = Line::new(self.screen.colour, usize::MAX);
+            line.push(PLAIN, "  ");
+            line.push(PLAIN, begins);
+            line.push(PLAIN, if index == 0 { "" } else { "   " });
+            line.push(PLAIN, &part);
+            line.write(self.out)?;
+        }
+        Ok(())
+    }
+
+    /// A line, if there is something to count.
+    fn some(&mut self, count: u64, name: &str) -> io::Result<()> {
+        if count == 0 { Ok(()) } else { self.line(&format!("{name}: {}", grouped(count))) }
+    }
+
+    /// Rows under names: the first `words` columns are aligned left, and the numbers after them right. A table that is
+    /// wider than the screen is turned, so that the names are on the left.
+    fn table(&mut self, names: &[&str], words: usize, rows: Vec<Vec<String>>) -> io::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let widths = widths(rows.iter().chain([&names]));
+        if !names.is_empty() && !self.screen.fits(widths.iter().map(|width| width + 2).sum()) {
+            return self.turned(&names, &rows);
+        }
+        let heading = (!names.is_empty()).then_some((&names, DIM));
+        for (row, style) in heading.into_iter().chain(rows.iter().map(|row| (row, PLAIN))) {
+            let mut line = Line::new(self.screen.colour, usize::MAX);
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line.push(PLAIN, "  ");
+                if column >= words {
+                    line.push(PLAIN, &" ".repeat(width.saturating_sub(cell.chars().count())));
+                    line.push(style, cell);
+                } else {
+                    line.column(style, cell, *width);
+                }
+            }
+            line.write(self.out)?;
+        }
+        Ok(())
+    }
+
+    /// A column for each row, as many side by side as there is room for.
+    fn turned(&mut self, names: &[String], rows: &[Vec<String>]) -> io::Result<()> {
+        let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let fits = |count: &usize| {
+                let widths = rest.iter().take(*count).map(|row| widest(row));
+                self.screen.fits(2 + name_width + widths.map(|width| width + 2).sum::<usize>())
+            };
+            let count = (2..=rest.len()).take_while(fits).last().unwrap_or(1);
+            let (block, after) = rest.split_at(count);
+            for (index, name) in names.iter().enumerate() {
+                let mut line = Line::new(self.screen.colour, usize::MAX);
+                line.push(PLAIN, "  ");
+                line.column(DIM, name, name_width);
+                for row in block {
+                    let cell = row.get(index).map(String::as_str).unwrap_or_default();
+                    line.push(PLAIN, &" ".repeat(2 + widest(row).saturating_sub(cell.chars().count())));
+                    line.push(PLAIN, cell);
+                }
+                line.write(self.out)?;
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// Median and 99th percentile in milliseconds; a dash for each of a single RPC.
+fn shown_percentiles(latency: Latency) -> [String; 2] {
+    latency.percentiles().map_or(["-", "-"].map(str::to_owned), |percentiles| percentiles.map(milliseconds))
+}
+
+/// The same, but the first is the latency of a single RPC.
+fn shown_latency(latency: Latency) -> [String; 2] {
+    let [median, p99] = shown_percentiles(latency);
+    if latency.count == 1 { [milliseconds(latency.max_ns), p99] } else { [median, p99] }
+}
+
+/// The width of each column of a table.
+fn widths<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
+}
+
+/// The width of the widest cell.
+fn widest(row: &[String]) -> usize {
+    row.iter().map(|cell| cell.chars().count()).max().unwrap_or_default()
+}
+
+fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {
+    [name.to_owned()].into_iter().chain(numbers.map(grouped)).collect()
+}
+
+fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
+    let name = format!("{number} {arrow}");
+    let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
+    let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
+    [name, queue_pair].into_iter().chain(END_COUNTS.map(|(_, count)| grouped(count(end)))).collect()
+}
+
+fn invalidation(connection: &ConnectionStatistics) -> String {
+    match (connection.active.remote_invalidation, connection.passive.remote_invalidation) {
+        (Some(true), Some(true)) => "agreed".to_owned(),
+        (Some(true), _) => format!("offered by {} only", connection.active.address),
+        (_, Some(true)) => format!("offered by {} only", connection.passive.address),
+        _ => "not offered".to_owned(),
+    }
+}
+
+/// Returns the acknowledgement times of both ends.
+fn acknowledged(connection: &ConnectionStatistics) -> String {
+    let end = |end: &EndReport| {
+        let median = end.acknowledgement_median_ns.map_or("-".to_owned(), duration);
+        let least = end.acknowledgement_least_ns.map_or("-".to_owned(), duration);
+        format!("{} acknowledged in {median}, never below {least}", end.address)
+    };
+    format!("{}, {}", end(&connection.active), end(&connection.passive))
+}
+
+fn credits(connection: &ConnectionStatistics) -> String {
+    let ConnectionStatistics { active, passive, credits, reverse_credits, .. } = connection;
+    let permits = |end: &EndReport| {
+        end.permitted_messages.map(|messages| format!("{} permitted {}", end.address, counted(messages, "message")))
+    };
+    let permitted: Vec<_> = [active, passive].into_iter().filter_map(permits).collect();
+    match permitted.is_empty() {
+        true => {
+            let text = |CreditCounts { requested, granted }: &CreditCounts| {
+                format!("requested {}, granted {}", range(*requested), range(*granted))
+            };
+            let is_reverse = reverse_credits.requested.max.or(reverse_credits.granted.max).is_some();
+            let reverse = is_reverse.then(|| format!("; of the reverse direction {}", text(reverse_credits)));
+            text(credits) + &reverse.unwrap_or_default()
+        }
+        false => format!("in version 2: {}", permitted.join(", ")),
+    }
+}
+
+fn range(range: Range) -> String {
+    match (range.min, range.max, range.last) {
+        (Some(min), Some(max), Some(last)) if min < max => format!("{min} to {max} (last {last})"),
+        (Some(min), ..) => min.to_string(),
+        _ => "none".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies() {
+        assert_eq!(twice(1, 84), "1 copy of 84 packets: the capture or the network doubled them");
+        assert_eq!(twice(84, 84), "nearly every packet is in the capture twice: 84 copies of 84 packets");
+        assert_eq!(twice(168, 84), "nearly every packet is in the capture several times: 168 copies of 84 packets");
+    }
+
+    #[test]
+    fn ranges() {
+        let mut credits = Range::default();
+        assert_eq!(range(credits), "none");
+        credits.put(32);
+        assert_eq!(range(credits), "32");
+        credits.put(8);
+        credits.put(16);
+        assert_eq!(range(credits), "8 to 32 (last 16)");
+    }
+}

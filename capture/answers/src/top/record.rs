@@ -1,0 +1,106 @@
+//! RPCs counted together.
+
+use std::borrow::Cow;
+use std::io;
+
+use serde::Serialize;
+
+use super::{TopCounts, TopKey, TopReport};
+use crate::file_names::{NamedFile, hash, readable};
+use crate::record::JsonRecord;
+use crate::record::values::{EndObject, HexOctets};
+
+/// RPCs that have something in common.
+#[derive(Serialize, schemars::JsonSchema)]
+pub(crate) struct TopObject<'a> {
+    /// Property that the RPCs share: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
+    by: &'static str,
+    #[serde(flatten)]
+    key: KeyObject<'a>,
+    #[serde(flatten)]
+    counts: &'a TopCounts,
+    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
+    p50_ns: Option<u64>,
+    /// Nanoseconds that 99 of 100 did not exceed.
+    p99_ns: Option<u64>,
+    /// Their share of the time of all RPCs, from 0 to 1: of latencies, and of the waits of calls without a reply.
+    share: f64,
+}
+
+/// The value of it that they have.
+#[derive(Default, Serialize, schemars::JsonSchema)]
+struct KeyObject<'a> {
+    /// The value; for a handle, its CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs do not show
+    /// one, or have several.
+    key: Option<Cow<'a, str>>,
+    /// By handle: its octets in hexadecimal digits.
+    handle: Option<HexOctets<'a>>,
+    /// By handle or name: the address of the server of the file.
+    server: Option<EndObject>,
+    /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
+    file_name: Option<Cow<'a, str>>,
+    /// By name: the handle of the folder in hexadecimal digits, if the capture shows that.
+    folder: Option<HexOctets<'a>>,
+    /// By name: the name of the folder, if the capture shows that.
+    folder_name: Option<Cow<'a, str>>,
+    /// Number of values of RPCs that are counted together as others; null in all other rows.
+    others: Option<u64>,
+}
+
+impl<'a> TopObject<'a> {
+    pub(crate) fn all(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
+        let rows = report.rows.iter().map(|(key, counts)| Self::new(report, KeyObject::new(report, key), counts));
+        let keys = report.others.keys;
+        let others = (keys > 0).then(|| {
+            let key = KeyObject { others: Some(keys), ..KeyObject::default() };
+            Self::new(report, key, &report.others.counts)
+        });
+        rows.chain(others)
+    }
+
+    fn new(report: &TopReport, key: KeyObject<'a>, counts: &'a TopCounts) -> Self {
+        Self {
+            by: report.by.name(),
+            key,
+            counts,
+            p50_ns: counts.percentile(50),
+            p99_ns: counts.percentile(99),
+            share: report.share(counts),
+        }
+    }
+}
+
+impl<'a> KeyObject<'a> {
+    fn new(report: &'a TopReport, key: &'a TopKey) -> Self {
+        let of = |text: String| Self { key: Some(text.into()), ..Self::default() };
+        match key {
+            TopKey::Address(address) => of(address.to_string()),
+            TopKey::Connection(number) => of(number.to_string()),
+            TopKey::Text(text) => Self { key: Some(text.into()), ..Self::default() },
+            TopKey::Name(NamedFile { name, server, folder }) => Self {
+                key: Some(readable(name)),
+                server: Some(EndObject(*server)),
+                folder: folder.as_deref().map(HexOctets),
+                folder_name: folder.as_ref().and_then(|folder| report.names.name(*server, folder)).map(readable),
+                ..Self::default()
+            },
+            TopKey::File(server, handle) => Self {
+                handle: Some(HexOctets(handle)),
+                server: Some(EndObject(*server)),
+                file_name: report.names.name(*server, handle).map(readable),
+                ..of(format!("{:#010x}", hash(handle)))
+            },
+            TopKey::None => Self::default(),
+        }
+    }
+}
+
+impl TopReport {
+    /// Writes RPCs that are counted together, a line for each key.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        TopObject::all(self).try_for_each(|object| object.write_json(out))
+    }
+}

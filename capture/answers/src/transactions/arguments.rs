@@ -1,0 +1,78 @@
+//! Arguments of the operations of an RPC.
+
+use std::borrow::Cow;
+
+use rpcrdma_dissector::{Address, OperationArguments};
+use serde::Serialize;
+
+use crate::file_names::{FileNames, hash, readable};
+use crate::record::values::{Hex32, HexOctets};
+
+/// Arguments of an operation, or of a procedure that has no operations. Operations that name nothing besides the
+/// current filehandle are left out.
+#[derive(Serialize, schemars::JsonSchema)]
+pub(crate) struct ArgumentsObject<'a> {
+    /// The name of the operation or procedure.
+    name: &'static str,
+    /// The file or directory that it is about.
+    handle: Option<HandleObject<'a>>,
+    /// The name in its arguments of a file in that directory. Octets that are no UTF-8 are written as `\xff`.
+    file_name: Option<Cow<'a, str>>,
+    /// The name that RENAME gives to the file.
+    new_file_name: Option<Cow<'a, str>>,
+    /// Its offset in the file, in octets.
+    offset: Option<u64>,
+    /// Octets to be read, written or committed.
+    count: Option<u32>,
+    /// Its `stateid4`, in hexadecimal digits; the first, if it has several.
+    stateid: Option<HexOctets<'a>>,
+    /// The file that `file_name` names, if the reply shows its handle.
+    named_handle: Option<HandleObject<'a>>,
+}
+
+impl<'a> ArgumentsObject<'a> {
+    pub(crate) fn all(
+        arguments: &[OperationArguments<'a>],
+        server: Address,
+        names: &'a FileNames,
+    ) -> Option<Vec<Self>> {
+        let is_one = arguments.len() == 1;
+        let told = arguments.iter().filter(|arguments| (is_one && arguments.handle.is_some()) || says_more(arguments));
+        let all: Vec<Self> = told.map(|arguments| Self::new(arguments, server, names)).collect();
+        (!all.is_empty()).then_some(all)
+    }
+
+    fn new(arguments: &OperationArguments<'a>, server: Address, names: &'a FileNames) -> Self {
+        let handle = |octets| HandleObject {
+            hash: Hex32(hash(octets)),
+            octets: HexOctets(octets),
+            file_name: names.name(server, octets).map(readable),
+        };
+        Self {
+            name: arguments.name,
+            handle: arguments.handle.map(handle),
+            file_name: arguments.file_name.map(readable),
+            new_file_name: arguments.new_file_name.map(readable),
+            offset: arguments.offset,
+            count: arguments.count,
+            stateid: arguments.stateid.map(HexOctets),
+            named_handle: arguments.named_handle.map(handle),
+        }
+    }
+}
+
+fn says_more(arguments: &OperationArguments<'_>) -> bool {
+    let OperationArguments { name, file_name, offset, count, stateid, .. } = arguments;
+    *name == "PUTFH" || file_name.is_some() || offset.is_some() || count.is_some() || stateid.is_some()
+}
+
+/// A filehandle.
+#[derive(Serialize, schemars::JsonSchema)]
+struct HandleObject<'a> {
+    /// The CRC-32 of its octets, as Wireshark shows it (`nfs.fh.hash`).
+    hash: Hex32,
+    /// Octets of the handle in hexadecimal digits.
+    octets: HexOctets<'a>,
+    /// The name by which the file was looked up, opened or created, if the capture shows that.
+    file_name: Option<Cow<'a, str>>,
+}

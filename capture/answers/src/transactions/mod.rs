@@ -1,0 +1,7 @@
+//! RPCs: one line each, and as records.
+
+mod arguments;
+mod record;
+mod text;
+
+pub use record::TransactionObject;

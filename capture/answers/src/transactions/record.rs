@@ -1,0 +1,222 @@
+//! An RPC with both its messages.
+
+use rpcrdma_dissector::{CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, Recovery, Transaction};
+use serde::Serialize;
+
+use super::arguments::ArgumentsObject;
+use crate::file_names::{FileNames, server};
+use crate::record::called::{CalledObject, EndedObject};
+use crate::record::values::{EndObject, Hex32, ShownObject};
+
+/// An RPC: a call and its reply.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct TransactionObject<'a> {
+    /// The number of the connection, from 1.
+    connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
+    rdma_xid: Hex32,
+    /// The address of the end that sent the call.
+    requester: EndObject,
+    /// The address of the end that the call was sent to.
+    responder: EndObject,
+    /// The number of the frame that completed the call, from 1; null if the capture does not hold the call.
+    call_frame: Option<u64>,
+    /// The file that holds that frame.
+    call_file: Option<&'a str>,
+    /// The number of the frame in that file.
+    call_file_frame: Option<u64>,
+    /// The number of the frame that completed the reply, in the copy that the requester accepted, if the capture shows which; null
+    /// if the capture does not hold the reply, or it did not arrive.
+    reply_frame: Option<u64>,
+    /// The file that holds that frame.
+    reply_file: Option<&'a str>,
+    /// The number of the frame in that file.
+    reply_file_frame: Option<u64>,
+    /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, that of the reply.
+    time_ns: Option<u64>,
+    /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
+    /// null if the capture does not show that (`phases_missing` says why), or without a reply.
+    latency_ns: Option<u64>,
+    /// Nanoseconds that the RPC took at least if its call was sent before the capture began: from the first operation of the
+    /// connection to the last packet of the reply. Null if the capture holds the call, or may have missed it.
+    latency_at_least_ns: Option<u64>,
+    /// The parts of that time: the phases add up to it.
+    phases: Option<PhasesObject>,
+    /// Reason why the phases are not known.
+    phases_missing: Option<ShownObject<NotTimed>>,
+    /// Part of the time that was spent on lost packets.
+    recovery: Option<RecoveryObject<'a>>,
+    /// Reason why that is not known.
+    recovery_missing: Option<ShownObject<NotTimed>>,
+    /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
+    /// waited as it had been granted.
+    credit_wait_ns: Option<u64>,
+    /// Reason why that is not known.
+    credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
+    #[serde(flatten)]
+    called: CalledObject,
+    /// Arguments of the operations; null if they are unknown, or if none of them names anything.
+    arguments: Option<Vec<ArgumentsObject<'a>>>,
+    /// The call; null if the capture does not hold it.
+    call: Option<HalfObject>,
+    /// The reply; null if the capture does not hold it, or it did not arrive.
+    reply: Option<HalfObject>,
+    /// Octets that the responder pulled from Read chunks.
+    rdma_read_octets: u64,
+    /// Octets that the responder put into Write chunks and the Reply chunk.
+    rdma_write_octets: u64,
+    #[serde(flatten)]
+    ended: EndedObject,
+}
+
+impl<'a> TransactionObject<'a> {
+    /// Returns the record of an RPC. `names` learns the names of files from it, and has those of earlier ones.
+    #[must_use]
+    pub fn new(transaction: &'a Transaction, files: &'a Files, names: &'a mut FileNames) -> Self {
+        let arguments = transaction.arguments();
+        names.learn(transaction, &arguments);
+        let Transaction { call, reply, .. } = transaction;
+        let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame)).unzip();
+        let ((call_file, call_file_frame), (reply_file, reply_file_frame)) = (locate(call), locate(reply));
+        Self {
+            connection: transaction.connection,
+            rdma_xid: Hex32(transaction.xid),
+            requester: EndObject(transaction.from),
+            responder: EndObject(transaction.to),
+            call_frame: call.as_ref().map(|half| half.stamp.frame),
+            call_file,
+            call_file_frame,
+            reply_frame: reply.as_ref().map(|half| half.stamp.frame),
+            reply_file,
+            reply_file_frame,
+            time_ns: call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time.0),
+            latency_ns: transaction.latency(),
+            latency_at_least_ns: transaction.joined.as_ref().map(|joined| joined.nanoseconds()),
+            phases: transaction.phases.ok().map(PhasesObject::new),
+            phases_missing: transaction.phases.err().map(ShownObject),
+            recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
+            recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
+            credit_wait_ns: transaction.credit_wait.ok(),
+            credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
+            called: CalledObject::of_transaction(transaction),
+            arguments: ArgumentsObject::all(&arguments, server(transaction), names),
+            call: call.as_ref().map(HalfObject::new),
+            reply: reply.as_ref().map(HalfObject::new),
+            rdma_read_octets: transaction.read_octets,
+            rdma_write_octets: transaction.write_octets,
+            ended: EndedObject::new(transaction.status, transaction.procedure, transaction.callback),
+        }
+    }
+}
+
+/// The parts of the time of an RPC, in nanoseconds.
+#[derive(Serialize, schemars::JsonSchema)]
+struct PhasesObject {
+    /// The packets of the call.
+    call_ns: u64,
+    /// No packet; the next was due from the responder.
+    responder_ns: u64,
+    /// RDMA Reads: from the first request to the last response.
+    pull_ns: u64,
+    /// RDMA Writes.
+    push_ns: u64,
+    /// The packets of the reply.
+    reply_ns: u64,
+    /// No packet; the next was due from the requester.
+    requester_ns: u64,
+}
+
+impl PhasesObject {
+    const fn new(phases: Phases) -> Self {
+        let Phases { call, responder, pull, push, reply, requester } = phases;
+        Self {
+            call_ns: call,
+            responder_ns: responder,
+            pull_ns: pull,
+            push_ns: push,
+            reply_ns: reply,
+            requester_ns: requester,
+        }
+    }
+}
+
+/// Recovery work because packets were lost, or seemed to be.
+#[derive(Serialize, schemars::JsonSchema)]
+struct RecoveryObject<'a> {
+    /// Nanoseconds of the latency that were spent on it: the least, if there are `unassigned_signs`.
+    ns: u64,
+    /// Times that a sender got no acknowledgement.
+    timeouts: u64,
+    /// Number of times that an RDMA Read request was sent again because a response was missing.
+    implied_naks: u64,
+    /// Number of retransmissions whose cause the capture does not show.
+    causes_not_seen: u64,
+    /// Packets that were sent again.
+    resent_packets: u64,
+    /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
+    naks: u64,
+    /// "Receiver not ready".
+    rnr_naks: u64,
+    /// Nanoseconds that these asked the sender to wait.
+    rnr_wait_ns: u64,
+    /// Signs of loss on the connection between call and reply of which it is not known which RPC they are about.
+    unassigned_signs: u64,
+    /// The numbers of the frames that show this, the first 64 of them.
+    frames: &'a [u64],
+    /// Number of more frames there were.
+    frames_left_out: u64,
+}
+
+impl<'a> RecoveryObject<'a> {
+    fn new(recovery: &'a Recovery) -> Self {
+        Self {
+            ns: recovery.phases.total(),
+            timeouts: recovery.timeouts,
+            implied_naks: recovery.implied_naks,
+            causes_not_seen: recovery.causes_not_seen,
+            resent_packets: recovery.resent_packets,
+            naks: recovery.naks,
+            rnr_naks: recovery.rnr_naks,
+            rnr_wait_ns: recovery.rnr_wait,
+            unassigned_signs: recovery.unassigned,
+            frames: recovery.frames.as_slice(),
+            frames_left_out: recovery.frames_left_out,
+        }
+    }
+}
+
+/// A call or a reply within an RPC.
+#[derive(Serialize, schemars::JsonSchema)]
+struct HalfObject {
+    /// Form in which it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
+    form: &'static str,
+    /// Octets of the Payload stream that were in the Send.
+    inline_octets: usize,
+    /// True if the whole RPC message could be put together.
+    rebuilt: bool,
+    /// Octets of the whole RPC message; null if it was not rebuilt.
+    length_octets: Option<usize>,
+    /// Reason why the message was not rebuilt.
+    reason: Option<ShownObject<NotRebuilt>>,
+}
+
+impl HalfObject {
+    fn new(half: &Half) -> Self {
+        let (length_octets, reason) = match &half.message {
+            Ok(rebuilt) => (Some(rebuilt.len()), None),
+            Err(reason) => (None, Some(ShownObject(*reason))),
+        };
+        Self {
+            form: match half.form {
+                Form::Short => "short",
+                Form::Chunked => "chunked",
+                Form::Long => "long",
+                Form::Continued => "continued",
+            },
+            inline_octets: half.inline,
+            rebuilt: length_octets.is_some(),
+            length_octets,
+            reason,
+        }
+    }
+}

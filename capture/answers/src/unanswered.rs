@@ -1,0 +1,79 @@
+//! Time for which calls without a reply waited.
+
+use rpcrdma_dissector::{CaptureEnd, Delivery, Owed, Stamp, Transaction, WaitEnd};
+
+/// The most calls without a reply that are kept.
+pub(super) const UNANSWERED_KEPT: usize = 10_000;
+
+/// Wait of a call without a reply: to the end of its connection or of the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnansweredWait {
+    /// The frame that the call began with.
+    pub began: Stamp,
+    /// Event that ended the wait.
+    pub end: WaitEnd,
+}
+
+impl UnansweredWait {
+    /// The wait of an RPC. `None` if it was answered, if another call took its XID, or if the capture does not show that the call
+    /// waited: its reply may be missing, or may have arrived.
+    #[must_use]
+    pub fn of(transaction: &Transaction) -> Option<Self> {
+        let waiting = transaction.waiting?;
+        if matches!(waiting.owed, Owed::Unknown(_)) || matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
+            return None;
+        }
+        if matches!(waiting.end, WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp) {
+            return None;
+        }
+        let began = transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?;
+        Some(Self { began, end: waiting.end })
+    }
+
+    /// Nanoseconds of the wait in a capture with this end; only those since the clock was last set back, if that was during the wait.
+    #[must_use]
+    pub fn time(self, end: CaptureEnd) -> u64 {
+        self.over(end).at_least_since(self.began)
+    }
+
+    /// Nanoseconds of the wait in a capture with this end. `None` if the clock was set back during the wait.
+    #[must_use]
+    pub fn known_time(self, end: CaptureEnd) -> Option<u64> {
+        self.over(end).since(self.began)
+    }
+
+    /// The end of the wait: the frame that ended the connection, or the end of the capture.
+    fn over(self, end: CaptureEnd) -> CaptureEnd {
+        match self.end {
+            WaitEnd::Disconnected { stamp, .. } => end.earlier(stamp),
+            _ => end,
+        }
+    }
+}
+
+/// Calls without a reply, each with a key by which it is counted.
+#[derive(Clone, Debug)]
+pub(super) struct UnansweredWaits<K>(Vec<(K, UnansweredWait)>);
+
+impl<K> Default for UnansweredWaits<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K> UnansweredWaits<K> {
+    /// Takes an RPC, of which only the wait of a call without a reply is kept.
+    pub(super) fn take(&mut self, transaction: &Transaction, key: impl FnOnce() -> K) {
+        if self.0.len() < UNANSWERED_KEPT
+            && let Some(wait) = UnansweredWait::of(transaction)
+        {
+            self.0.push((key(), wait));
+        }
+    }
+
+    /// Nanoseconds for which each call waited in a capture with this end.
+    pub(super) fn times(self, end: CaptureEnd) -> impl Iterator<Item = (K, u64)> {
+        self.0.into_iter().map(move |(key, wait)| (key, wait.time(end)))
+    }
+}
