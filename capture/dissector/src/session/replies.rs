@@ -46,7 +46,7 @@ impl Replies {
     }
 
     /// Notes a reply without a call.
-    pub(super) const fn note_unmatched(&mut self, xid: u32) {
+    pub(super) fn note_unmatched(&mut self, xid: u32) {
         self.unmatched.rotate_right(1);
         self.unmatched[0] = Some(xid);
     }
