@@ -17,6 +17,7 @@ use super::credits::CreditAccount;
 use super::timeline::{FilledHole, Timeline};
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, SILENCE};
+use crate::file::Time;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Refusal};
 
@@ -39,6 +40,8 @@ pub(super) struct SentCopies {
     candidate: Stamp,
     /// Number of copies in all.
     sent: u32,
+    /// The first that was captured.
+    first: Stamp,
     /// The last copy but one, and the last.
     previous: Stamp,
     last: Stamp,
@@ -289,6 +292,7 @@ impl SentCopies {
             candidates,
             candidate: stamp,
             sent,
+            first: stamp,
             previous: stamp,
             last: stamp,
             refused: None,
@@ -407,6 +411,15 @@ impl SentCopies {
     fn send_again(&mut self, places: Places, stamp: Stamp) {
         (self.last, self.hole) = (stamp, Hole::Retransmitted);
         self.sent = self.sent.saturating_add(u32::from(places.end >= self.end));
+    }
+
+    /// An acknowledgement came at this time; none takes less than about `least` nanoseconds. If what filled a hole was sent just before
+    /// that, the hole may have been closed by a copy that was late (TCP).
+    pub(super) fn answered(&mut self, time: Time, least: u64) {
+        let is_too_soon = time.0.saturating_sub(self.candidate.time.0) < least / 2;
+        if self.hole == Hole::Retransmitted && self.candidates == 1 && is_too_soon {
+            (self.candidates, self.candidate) = (2, self.first);
+        }
     }
 
     /// The message was captured before this segment, which fills a hole before its end.
@@ -827,6 +840,17 @@ mod tests {
         message.fill(Places { first: 12, end: 13 }, at(5), false, None);
         assert_eq!(message.acceptance(), Acceptance::Between(at(4), at(5)), "nothing asked for that");
         assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 });
+    }
+
+    /// The hole was reported, and was closed by the segment that had been overtaken.
+    #[test]
+    fn a_segment_that_is_acknowledged_at_once_need_not_be_what_filled_the_hole() {
+        for (acknowledged, acceptance) in [(7, Acceptance::Between(at(1), at(5))), (9, Acceptance::At(at(5)))] {
+            let mut message = message();
+            message.fill(Places { first: 8, end: 13 }, at(5), true, None);
+            message.answered(at(acknowledged).time, 8_000_000);
+            assert_eq!(message.acceptance(), acceptance, "{acknowledged}");
+        }
     }
 
     #[test]

@@ -372,7 +372,10 @@ impl Session {
         *self.spoke.get_mut(from) = true;
         self.accept_refused(from.other(), place, context);
         let keeps = self.keeps;
-        while let Some(arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
+        while let Some(mut arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
+            if let Some(times) = self.round_trips.get(from) {
+                arrived.copies.answered(stamp.time, times.least);
+            }
             // If the responder has done something before, that shows the arrival already.
             if let Some(call) = self.calls.get_mut(&arrived.call).filter(|_| arrived.ended.is_none())
                 && call.responder_last.is_none()
@@ -451,7 +454,8 @@ impl Session {
                 transaction.take_time(timeline, accepted);
                 self.join_until(&mut transaction, accepted);
                 let requester = transaction.requester;
-                let [requester, responder] = [requester, requester.other()].map(|end| *self.round_trips.get(end));
+                let usual = |end| self.round_trips.get(end).map(|times| times.median);
+                let [requester, responder] = [requester, requester.other()].map(usual);
                 transaction.round_trips = RoundTrips { requester, responder };
                 self.see_end(&transaction);
                 if self.has_two_clocks() {

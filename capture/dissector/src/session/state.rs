@@ -146,8 +146,8 @@ pub(crate) struct Session {
     pub(super) credits: Sides<CreditAccount>,
     /// Packets that were captured at both ends.
     pub(super) seen_twice: SeenTwice,
-    /// The usual time in which the adapter of each end acknowledges, in nanoseconds, if some was seen.
-    pub(super) round_trips: Sides<Option<u64>>,
+    /// Times in which the adapter of each end acknowledges, if some were seen.
+    pub(super) round_trips: Sides<Option<Acknowledgements>>,
     /// Frames that paused a port, so far.
     pub(super) port_pauses: u32,
     /// Data that each end sends by RDMA.
@@ -204,9 +204,9 @@ impl Session {
 
     /// Takes the times that an end takes to acknowledge.
     pub(crate) fn measured(&mut self, by: Side, times: Acknowledgements) {
-        *self.round_trips.get_mut(by) = Some(times.median);
-        let Sides { active, passive } = self.round_trips;
-        let round_trip = active.unwrap_or_default() + passive.unwrap_or_default();
+        *self.round_trips.get_mut(by) = Some(times);
+        let usual = |end| self.round_trips.get(end).map_or(0, |times| times.median);
+        let round_trip = usual(Side::Active) + usual(Side::Passive);
         (self.data_flows.active.round_trip, self.data_flows.passive.round_trip) = (round_trip, round_trip);
         let order = self.orders.get_mut(by.other());
         order.after = order.after.max(times.count);
