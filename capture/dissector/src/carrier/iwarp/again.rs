@@ -25,6 +25,8 @@ pub(super) struct Again {
     progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
+    /// Nanoseconds for which it had waited when its timer ran out last.
+    timer: u64,
     /// The place after everything that was sent again since the last time-out.
     filled: u64,
     /// The places from the first segment that came late to the end of the last, as far as they were not acknowledged then. The other
@@ -34,6 +36,8 @@ pub(super) struct Again {
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
     duplicates: u8,
+    /// The other end reports what has arrived behind holes.
+    is_selective: bool,
     /// The recovery of lost data that it began last.
     recovery: Option<LossRecovery>,
     /// Time of the last segment that it sent again.
@@ -146,6 +150,7 @@ impl Again {
                 self.make_progress(place, beyond.is_some());
             }
         }
+        self.is_selective |= beyond.is_some();
         // Without selective acknowledgements, all that is known is where the hole begins.
         let is_reported = self.duplicates >= DUPLICATES;
         let end = beyond.or(is_reported.then_some(place + 1))?;
@@ -156,7 +161,9 @@ impl Again {
             // The retransmission was lost, too.
             self.filled = self.filled.min(place);
         }
-        let is_certain = beyond.is_some() || !is_answer;
+        // With selective acknowledgements, it would show what has arrived behind a hole (RFC 2018 section 4).
+        let is_no_hole = self.is_selective && beyond.is_none();
+        let is_certain = beyond.is_some() || !is_answer && !is_no_hole;
         self.recovery = self.recovery.or(Some(LossRecovery { until: self.sent, is_certain }));
         let before = self.asked.filter(|holes| holes.first >= place);
         let found =
@@ -165,7 +172,8 @@ impl Again {
         let newest = if end > found.end { (found.end, time) } else { found.newest };
         self.asked = Some(ReportedHoles { end: found.end.max(end), newest, certain, ..found });
         let is_lost = is_duplicate && self.duplicates == DUPLICATES && is_certain && place >= self.filled;
-        Some(HoleReport { is_new: before.is_none_or(|before| before.end < end), is_lost })
+        let is_new = !is_no_hole && before.is_none_or(|before| before.end < end);
+        Some(HoleReport { is_new, is_lost })
     }
 
     /// Everything before a place has arrived. `is_selective` says that the acknowledgement reports holes itself.
@@ -209,12 +217,16 @@ impl Again {
         let cause = self.cause(place, waited);
         self.run = Some(end);
         let is_timeout = matches!(cause, Some(RecoveryKind::TimedOut { .. }));
+        if let Some(RecoveryKind::TimedOut { silence }) = cause {
+            self.timer = silence;
+        }
         self.filled = if is_timeout { end } else { self.filled.max(end) };
         // A retransmission that was not asked for begins a recovery of everything sent until then (RFC 6582 section 4).
         self.recovery = cause.and(Some(LossRecovery { until: self.sent, is_certain: is_timeout })).or(self.recovery);
         self.again_at = Some(self.last_time);
         (self.in_vain, self.last) = (self.in_vain.saturating_add(1), Some((place, end)));
-        cause
+        // Nothing was missing any more: its sender had not yet got the acknowledgement of that.
+        cause.filter(|cause| *cause != RecoveryKind::CauseNotSeen || !self.is_acknowledged(place + 1))
     }
 
     /// Returns why this is sent again; `None` if something seen before says so.
@@ -226,11 +238,14 @@ impl Again {
         // Each acknowledgement of something new begins the wait anew.
         let is_enough = |wait: &u64| (*wait).min(since(progress.max(self.asked_at))) >= TIMER;
         match [silence, unacknowledged].into_iter().find(is_enough) {
-            Some(silence) => Some(RecoveryKind::TimedOut { silence }),
-            None if self.is_asked(place) => None,
+            // It goes on where it stopped once that is acknowledged; its timer runs for longer after each time-out (RFC 6298 section 5.5).
+            Some(silence) if self.run != Some(place) || silence >= self.timer / 2 => {
+                Some(RecoveryKind::TimedOut { silence })
+            }
+            _ if self.is_asked(place) => None,
             // It still recovers from what was reported (RFC 6582 section 3.2, RFC 6675 section 5).
-            None if self.recovery.is_some_and(|recovery| place < recovery.until) => None,
-            None => Some(RecoveryKind::CauseNotSeen),
+            _ if self.recovery.is_some_and(|recovery| place < recovery.until) => None,
+            _ => Some(RecoveryKind::CauseNotSeen),
         }
     }
 

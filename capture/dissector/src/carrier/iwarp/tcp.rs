@@ -884,6 +884,57 @@ mod tests {
         assert_eq!(shown, [SequenceError, SentAgain, SentAgain]);
     }
 
+    /// A receiver that reports what it has behind a hole has none where it reports nothing: it got octets that it had.
+    #[test]
+    fn duplicates_without_what_arrived_behind_a_hole_name_none() {
+        let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
+        let lacks = (1001, Passive, [500, 100], &[[108, 112]][..], "");
+        let again = (1004, Passive, [500, 112], &[][..], "");
+        use RecoveryKind::{SentAgain, SequenceError};
+        let found = shown(&[
+            data(1000, 100),
+            data(1000, 104),
+            data(1000, 108),
+            lacks,
+            data(1002, 100),
+            data(1002, 104),
+            data(1003, 112),
+            again,
+            again,
+            again,
+            again,
+            data(1005, 112),
+        ]);
+        assert_eq!(found, [SequenceError, SentAgain, SentAgain, SentAgain]);
+    }
+
+    /// The sender had not yet got the acknowledgement.
+    #[test]
+    fn what_was_acknowledged_and_is_sent_again_shows_no_loss_of_unknown_cause() {
+        let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
+        for (acknowledged, expected) in [(100, vec![RecoveryKind::CauseNotSeen]), (104, vec![])] {
+            let acknowledgement = (1001, Passive, [500, acknowledged], &[][..], "");
+            let found = shown(&[data(1000, 100), data(1000, 104), acknowledgement, data(1002, 100)]);
+            assert_eq!(found, [expected, vec![RecoveryKind::SentAgain]].concat());
+        }
+    }
+
+    /// The capture lacks the acknowledgement of the first segment, which came late.
+    #[test]
+    fn a_sender_that_goes_on_after_a_time_out_sooner_than_its_timer_has_been_answered() {
+        let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
+        let timed_out = |silence: u64| RecoveryKind::TimedOut { silence: silence * 1_000_000 };
+        use RecoveryKind::SentAgain;
+        for (time, sequence, expected) in [
+            (1240, 104, vec![SentAgain]),
+            (1240, 100, vec![timed_out(40), SentAgain]),
+            (1600, 104, vec![timed_out(400), SentAgain]),
+        ] {
+            let found = shown(&[data(1000, 100), data(1000, 104), data(1200, 100), data(time, sequence)]);
+            assert_eq!(found, [vec![timed_out(200), SentAgain], expected].concat(), "{time}");
+        }
+    }
+
     #[test]
     fn numbers_far_away_are_strays_until_there_are_many() {
         let mut taken = Taken::default();
