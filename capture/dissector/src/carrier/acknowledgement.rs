@@ -77,14 +77,16 @@ impl Acknowledgements {
 pub(super) struct AwaitedAcknowledgements {
     /// The place of what is to be acknowledged, and when it was sent.
     awaited: Option<(u64, Time)>,
-    /// The place after a segment that need not be acknowledged before another has come.
-    first_of_two: Option<u64>,
+    /// The place after a segment that need not be acknowledged before another has come, and when it was sent.
+    first_of_two: Option<(u64, Time)>,
     /// The first times, in nanoseconds and in ascending order.
     times: Vec<u32>,
     least: u64,
     count: u64,
     /// Number of acknowledgements that were captured before what they acknowledge.
     early: u64,
+    /// Number of acknowledgements at once that were not due at once.
+    prompt: u64,
     /// True if times were added since the median was taken.
     is_changed: bool,
 }
@@ -105,7 +107,7 @@ impl AwaitedAcknowledgements {
 
     /// Returns the number of acknowledgements by the order of their capture.
     pub(super) const fn order(&self) -> AcknowledgementOrder {
-        AcknowledgementOrder { before: self.early, after: self.count }
+        AcknowledgementOrder { before: self.early, after: self.count + self.prompt }
     }
 
     /// Something is sent that has to be acknowledged at once only if what was sent before it has not been: a TCP segment (RFC
@@ -113,7 +115,7 @@ impl AwaitedAcknowledgements {
     #[inline]
     pub(super) const fn send_segment(&mut self, end: u64, time: Time) {
         match self.first_of_two {
-            None => self.first_of_two = Some(end),
+            None => self.first_of_two = Some((end, time)),
             Some(_) => self.send(end, time),
         }
     }
@@ -126,8 +128,13 @@ impl AwaitedAcknowledgements {
     /// Everything up to this place is acknowledged.
     #[inline]
     pub(super) fn acknowledge(&mut self, place: u64, time: Time) {
-        self.first_of_two.take_if(|end| *end <= place);
-        let Some((_, sent)) = self.awaited.take_if(|(awaited, _)| *awaited <= place) else { return };
+        let first_of_two = self.first_of_two.take_if(|(end, _)| *end <= place);
+        let Some((_, sent)) = self.awaited.take_if(|(awaited, _)| *awaited <= place) else {
+            // It was not due at once, so a clock that is late hides a part of its time, unless it took none.
+            let is_prompt = first_of_two.is_some_and(|(_, sent)| time.0.saturating_sub(sent.0) < EARLY);
+            self.prompt += u64::from(is_prompt);
+            return;
+        };
         let taken = time.0.saturating_sub(sent.0);
         self.least = if self.count == 0 { taken } else { self.least.min(taken) };
         if self.times.len() < KEPT {
@@ -202,11 +209,14 @@ mod tests {
         let mut awaited = AwaitedAcknowledgements::default();
         awaited.send_segment(100, Time(0));
         awaited.acknowledge(100, Time(40_000_000));
-        assert_eq!(awaited.measured(), None);
+        assert_eq!((awaited.measured(), awaited.order().after), (None, 0));
         awaited.send_segment(200, Time(50_000_000));
         awaited.send_segment(300, Time(50_000_010));
         awaited.acknowledge(300, Time(50_000_040));
         assert_eq!(awaited.measured(), Some(Acknowledgements { count: 1, least: 30, median: 30 }));
+        awaited.send_segment(400, Time(60_000_000));
+        awaited.acknowledge(400, Time(60_000_010));
+        assert_eq!((awaited.measured().map(|measured| measured.count), awaited.order().after), (Some(1), 2));
     }
 
     #[test]

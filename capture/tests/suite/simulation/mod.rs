@@ -175,9 +175,9 @@ const IWARP: RangeInclusive<u64> = 1..=60;
 const CROWDED: RangeInclusive<u64> = 1..=30;
 /// Seeds with statements that were wrong once, or that were held to be wrong.
 const WRONG_ROCE: [u64; 15] = [447, 519, 557, 641, 693, 696, 714, 734, 801, 893, 1071, 1147, 1394, 1472, 1743];
-const WRONG_IWARP: [u64; 2] = [1014, 1180];
+const WRONG_IWARP: [u64; 3] = [1014, 1180, 1358];
 const WRONG_CROWDED_ROCE: [u64; 4] = [58, 74, 110, 422];
-const WRONG_CROWDED_IWARP: [u64; 6] = [91, 130, 279, 364, 506, 562];
+const WRONG_CROWDED_IWARP: [u64; 11] = [91, 130, 168, 251, 279, 352, 364, 404, 506, 562, 746];
 
 /// A connection that is to be simulated.
 #[derive(Clone, Copy)]

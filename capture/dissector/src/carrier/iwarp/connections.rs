@@ -9,6 +9,7 @@ use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
+use crate::carrier::acknowledgement::AcknowledgementOrder;
 use crate::carrier::connection::{
     Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, Shown, port_service,
 };
@@ -101,6 +102,8 @@ struct IwarpConnection<S> {
     session: Option<S>,
     /// Signs of loss that came before the session.
     early: Vec<EarlySign>,
+    /// For each end, its last packet before the session that was captured after its acknowledgement, and how many were.
+    late: Sides<Option<(Stamp, AcknowledgementOrder)>>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
@@ -296,6 +299,7 @@ impl<S> Connections<S> {
             connection,
             session: None,
             early: Vec::new(),
+            late: Sides::default(),
             framings: Sides::default(),
             rdmap: Rdmap::default(),
             said: Sides::default(),
@@ -434,9 +438,10 @@ impl<S> IwarpConnection<S> {
                     sink.handler.acknowledged(session, *by, (place.saturating_sub(1), *is_bare));
                 }
             }
-            StreamStep::AcknowledgedEarly(packet, order) => {
-                self.session.iter_mut().for_each(|session| sink.handler.acknowledged_early(session, *packet, *order));
-            }
+            StreamStep::AcknowledgedEarly((from, stamp), order) => match &mut self.session {
+                Some(session) => sink.handler.acknowledged_early(session, (*from, *stamp), *order),
+                None => *self.late.get_mut(*from) = Some((*stamp, *order)),
+            },
         }
     }
 
@@ -501,7 +506,12 @@ impl<S> IwarpConnection<S> {
     /// Begins the session, if there is none, with the signs of loss that came before it.
     fn begin_session<H: Handler<Session = S>>(&mut self, sink: &mut IwarpSink<'_, H>) {
         if self.session.is_none() {
-            self.session = Some(sink.handler.opened(&self.connection));
+            let session = self.session.insert(sink.handler.opened(&self.connection));
+            for from in [Side::Active, Side::Passive] {
+                if let Some((stamp, order)) = self.late.get(from) {
+                    sink.handler.acknowledged_early(session, (from, *stamp), *order);
+                }
+            }
             for (by, sign) in core::mem::take(&mut self.early) {
                 self.sign(by, sign, sink);
             }
