@@ -81,7 +81,28 @@ impl From<InputError> for Ended {
     }
 }
 
-impl std::error::Error for Ended {}
+impl std::error::Error for Ended {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::PeerFault(fault) => Some(fault),
+            Self::Internal(fault) => Some(fault),
+            Self::Refused(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl std::error::Error for PeerFault {}
+
+impl std::error::Error for InternalFault {
+    /// The text of [`Self::Input`] is that of its error.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Input(error) => error.source(),
+            Self::Header | Self::Missing => None,
+        }
+    }
+}
 
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -47,4 +47,11 @@ impl fmt::Display for ReplyError {
     }
 }
 
-impl std::error::Error for ReplyError {}
+impl std::error::Error for ReplyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            _ => None,
+        }
+    }
+}

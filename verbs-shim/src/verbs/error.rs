@@ -269,7 +269,11 @@ impl fmt::Display for NotRegistered {
     }
 }
 
-impl std::error::Error for NotRegistered {}
+impl std::error::Error for NotRegistered {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
 
 impl From<NotRegistered> for Error {
     fn from(refused: NotRegistered) -> Self {

@@ -144,4 +144,11 @@ impl NotRebuilt {
     }
 }
 
-impl core::error::Error for NotRebuilt {}
+impl core::error::Error for NotRebuilt {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Results(error) => Some(error),
+            _ => None,
+        }
+    }
+}

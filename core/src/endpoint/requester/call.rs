@@ -74,4 +74,11 @@ impl fmt::Display for CallRefusal {
     }
 }
 
-impl core::error::Error for CallRefusal {}
+impl core::error::Error for CallRefusal {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Rpc(error) => Some(error),
+            _ => None,
+        }
+    }
+}

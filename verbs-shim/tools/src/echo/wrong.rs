@@ -32,4 +32,12 @@ impl fmt::Display for Wrong {
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for Wrong {
+    /// The cause of the error whose text this error has.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Reply(error) => error.source(),
+            _ => None,
+        }
+    }
+}

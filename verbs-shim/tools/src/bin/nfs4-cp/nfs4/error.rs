@@ -137,7 +137,19 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// The cause. A variant whose text is that of its error has the cause of that error.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Connect(error) => Some(error),
+            Self::NotRemoved { error, .. } => Some(error),
+            Self::Call(error) => error.source(),
+            Self::Reply(error) => error.source(),
+            Self::Local(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<EndOfInput> for Error {
     fn from(end: EndOfInput) -> Self {
