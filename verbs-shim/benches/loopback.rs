@@ -99,7 +99,7 @@ fn measure_idle() {
             .map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
             .map(|here| Client::connect(&here, address, &Settings::client()).unwrap())
             .collect();
-        clients.iter().for_each(|client| client.call(&mut echo::null(client)).unwrap());
+        clients.iter().for_each(|client| client.call(&mut echo::null(client)).map(drop).unwrap());
         thread::sleep(Duration::from_secs(3));
         let before = ticks();
         thread::sleep(LONG);

@@ -119,7 +119,7 @@ impl<'a> Caller<'a> {
             assert_eq!(item.len(), length);
             message.push_item(item);
         }
-        self.client.call(&mut self.call).unwrap();
+        self.client.call(&mut self.call).unwrap().results().unwrap();
         assert_eq!(self.call.result(0).len(), back);
     }
 }

@@ -19,8 +19,7 @@ pub(crate) fn add<V: Provider>(
     let client = Client::connect(adapter, address, &Settings::client())?;
     let mut call = Call::rpc(400_100, 1, 1).with_results_length(4);
     numbers.iter().for_each(|number| call.message().push(&number.to_be_bytes()));
-    client.call(&mut call)?;
-    Ok(u32::from_be_bytes(call.accepted()?.try_into()?))
+    Ok(u32::from_be_bytes(client.call(&mut call)?.results()?.try_into()?))
 }
 
 #[cfg(feature = "rdma")]

@@ -59,14 +59,14 @@
 //! let client = Client::connect(&here, address, &Settings::client())?;
 //! let mut call = Call::rpc(400_100, 1, 1).with_results_length(4).with_result(vec![0; 100_000]);
 //! call.message().push(&100_000_u32.to_be_bytes());
-//! client.call(&mut call)?;
-//! assert_eq!(call.accepted()?, 100_000_u32.to_be_bytes());
-//! assert_eq!(call.result(0), [7; 100_000]);
+//! let reply = client.call(&mut call)?;
+//! assert_eq!(reply.results()?, 100_000_u32.to_be_bytes());
+//! assert_eq!(reply.result(0), [7; 100_000]);
 //!
 //! // Another version: what the server says is an error that can be matched.
 //! let mut call = Call::rpc(400_100, 2, 0);
-//! client.call(&mut call)?;
-//! assert_eq!(call.accepted().unwrap_err().to_string(), "the server answers PROG_MISMATCH: it has versions 1 to 1");
+//! let answer = client.call(&mut call)?.results();
+//! assert_eq!(answer.unwrap_err().to_string(), "the server answers PROG_MISMATCH: it has versions 1 to 1");
 //!
 //! stop.stop();
 //! served.join().unwrap()?;
@@ -176,7 +176,7 @@ pub use endpoint::reconnecting::{Reconnecting, ReconnectingCall};
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
 pub use endpoint::weak::WeakConnection;
-pub use message::call::{Call, CallError, Progress};
+pub use message::call::{Call, CallError, Progress, ReducedResult, Reply};
 pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;

@@ -58,7 +58,7 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         // Each makes a call from a thread and one from a future.
         for client in &clients {
-            client.call(&mut echo::null(client)).unwrap();
+            client.call(&mut echo::null(client)).unwrap().results().unwrap();
             runtime.block_on(client.start(echo::null(client))).1.unwrap();
         }
         // Extra threads end once they have had nothing to do for a while.
@@ -77,7 +77,7 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
         assert!(each < EACH, "{each} octets a connection");
         // They are still served.
         for client in &clients {
-            client.call(&mut echo::null(client)).unwrap();
+            client.call(&mut echo::null(client)).unwrap().results().unwrap();
         }
         drop(stopping);
         served.join().unwrap();

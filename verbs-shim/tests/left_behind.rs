@@ -64,7 +64,7 @@ fn left_by(connections: impl Fn()) -> i64 {
 #[test]
 fn a_connection_leaves_nothing_behind() {
     let uses: [(&str, Use); 4] = [
-        ("a thread calls", |client| client.call(&mut with_item(client)).unwrap()),
+        ("a thread calls", |client| client.call(&mut with_item(client)).map(drop).unwrap()),
         ("a thread starts a call and waits", |client| client.start(with_item(client)).wait().1.unwrap()),
         ("a call is started and dropped", |client| drop(client.start(with_item(client)))),
         ("a future is waited for", waits_for_a_future),

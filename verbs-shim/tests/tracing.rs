@@ -84,8 +84,8 @@ fn connections_and_calls_are_told_with_their_xids() {
         Client::connect(&here, nobody, &Settings::client()).unwrap_err();
         let client = Client::connect(&here, address, &Settings::client()).unwrap();
         let (mut answered, mut refused) = (Call::rpc(PROGRAM, 1, 0), Call::rpc(PROGRAM, 2, 0));
-        client.call(&mut answered).unwrap();
-        client.call(&mut refused).unwrap();
+        client.call(&mut answered).unwrap().results().unwrap();
+        client.call(&mut refused).unwrap().results().unwrap_err();
         let lost = client.start(Call::rpc(PROGRAM, 1, 1));
         while held.lock().unwrap().is_empty() {
             std::thread::yield_now();

@@ -99,8 +99,7 @@ fn programs() -> Dispatcher<'static, Adapter> {
 fn good_call(here: &Adapter) {
     let client = must(Client::connect(here, SocketAddr::from((RESPONDER, PORT)), &Settings::client()));
     let mut call = Call::rpc(PROGRAM, 1, 2).with_results_length(RESULT.len() as u32);
-    must(client.call(&mut call));
-    assert_eq!(call.accepted().ok(), Some(RESULT.as_slice()), "what the server returns");
+    assert_eq!(must(client.call(&mut call)).results().ok(), Some(RESULT.as_slice()), "what the server returns");
 }
 
 /// One end of a connection, by verbs alone.

@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use rpcrdma::rpc::{MessageType, RpcCall, RpcReply};
 use rpcrdma_dissector::nfs::{self, DataItem, Procedure, Reduced, Walk};
-use rpcrdma_verbs::{Call, Client, Connection, Ended, Provider, Request, Service, Settings, Stream, WeakConnection};
+use rpcrdma_verbs::{
+    Call, Client, Connection, Ended, Provider, ReducedResult, Request, Service, Settings, Stream, WeakConnection,
+};
 use tokio::net::{TcpListener, TcpStream, tcp::OwnedReadHalf};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -90,7 +92,7 @@ impl<V: Provider> Service<V> for Gateway<V> {
 
 /// Passes the calls of clients that come over TCP on to a server over RDMA, by the adapter that leads there.
 pub(crate) async fn to_rdma<V: Provider>(listener: TcpListener, adapter: V, server: SocketAddr) -> io::Result<()> {
-    let settings = Settings::client().to_builder().served(CALLBACKS).keep_alive(KEEP_ALIVE);
+    let settings = Settings::builder().served(CALLBACKS).keep_alive(KEEP_ALIVE);
     let settings = settings.build().map_err(io::Error::other)?;
     let sessions = Sessions::default();
     loop {
@@ -238,7 +240,10 @@ fn whole_reply(mut call: Call, procedure: Procedure, sessions: &Sessions) -> Vec
     let before = call.reply().len() - results.len();
     let chunks: Vec<_> = (0..buffers).map(|number| call.result(number).len() as u64).collect();
     let items = nfs::results(procedure, false, results, Reduced::Reply(&chunks)).items;
-    let place = |item: DataItem| Some((before + item.inline_at, item.chunk?, item.length as usize));
+    let place = |item: DataItem| {
+        let (position, buffer) = (before + item.inline_at, item.chunk?);
+        Some(ReducedResult { position, buffer, length: item.length as usize })
+    };
     call.take_whole_reply(items.into_iter().filter_map(place))
 }
 

@@ -25,18 +25,18 @@ pub const MAX_SHARED_RECEIVES: u32 = 16_384;
 /// Maximum number of RDMA Reads in flight on a connection.
 pub(super) const READS: usize = 16;
 
-/// The settings of one end of a connection. Start from [`client`](Self::client) or [`server`](Self::server), and change
-/// them with a [`SettingsBuilder`], which refuses invalid ones.
+/// The settings of one end of a connection: those of [`client`](Self::client) or [`server`](Self::server), or others from a
+/// [`SettingsBuilder`], which refuses invalid ones.
 ///
 /// ```
 /// use std::time::Duration;
 ///
 /// use rpcrdma_verbs::Settings;
 ///
-/// let settings = Settings::client().to_builder().calls(64).timeout(Some(Duration::from_secs(5))).build()?;
+/// let settings = Settings::builder().calls(64).timeout(Some(Duration::from_secs(5))).build()?;
 /// assert_eq!((settings.calls(), settings.served()), (64, 0));
 ///
-/// let refused = Settings::client().to_builder().calls(65).build().unwrap_err();
+/// let refused = Settings::builder().calls(65).build().unwrap_err();
 /// assert_eq!(refused.to_string(), "calls: 65 is not within 0 to 64");
 /// # Ok::<(), rpcrdma_verbs::SettingsError>(())
 /// ```
@@ -64,7 +64,7 @@ pub struct Settings {
     pub(crate) host_authentication: Vec<u8>,
 }
 
-/// Artificial delays before this end moves data by RDMA.
+/// Artificial delays before this end moves data by RDMA: none without the feature `test-delays`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Delays {
     /// Delay before each RDMA Read of a call.
@@ -105,6 +105,11 @@ impl Settings {
         let mut settings = Self::client();
         (settings.calls, settings.served) = (0, 32);
         settings
+    }
+
+    /// A builder that starts from the settings of [`client`](Self::client).
+    pub const fn builder() -> SettingsBuilder {
+        Self::client().to_builder()
     }
 
     /// A builder that starts from these settings.
@@ -344,21 +349,6 @@ impl SettingsBuilder {
         self
     }
 
-    /// Delay before each RDMA Read of a call that this end answers, so that a tool that measures calls can be compared
-    /// with a known time. For the first Read, it starts at the arrival of the call, and for each other one when the
-    /// Read before was posted. Calls do not wait for each other. Default: zero.
-    pub const fn delay_reads(mut self, delay: Duration) -> Self {
-        self.0.delays.read = delay;
-        self
-    }
-
-    /// Delay before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from the service's answer
-    /// until the first Write is posted. The other Writes follow without delay.
-    pub const fn delay_writes(mut self, delay: Duration) -> Self {
-        self.0.delays.write = delay;
-        self
-    }
-
     /// Maximum time for setting up a connection.
     pub const fn connect_timeout(mut self, longest: Duration) -> Self {
         self.0.connect_timeout = longest;
@@ -509,6 +499,24 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
+/// Artificial delays, so that a tool that measures calls can be compared with a known time.
+#[cfg(feature = "test-delays")]
+impl SettingsBuilder {
+    /// Delay before each RDMA Read of a call that this end answers. For the first Read, it starts at the
+    /// arrival of the call, and for each other one when the Read before was posted. Calls do not wait for each other. Default: zero.
+    pub const fn delay_reads(mut self, delay: Duration) -> Self {
+        self.0.delays.read = delay;
+        self
+    }
+
+    /// Delay before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from the service's answer
+    /// until the first Write is posted. The other Writes follow without delay.
+    pub const fn delay_writes(mut self, delay: Duration) -> Self {
+        self.0.delays.write = delay;
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -516,7 +524,7 @@ mod tests {
     #[test]
     fn a_client_announces_what_it_answers_and_a_server_what_it_calls() {
         let client = |calls: u32, served: u32, limits: Limits| {
-            let settings = Settings::client().to_builder().calls(calls).served(served).limits(limits).build().unwrap();
+            let settings = Settings::builder().calls(calls).served(served).limits(limits).build().unwrap();
             settings.client_properties().reverse_direction
         };
         let general = Limits::new();
@@ -541,7 +549,7 @@ mod tests {
 
     #[test]
     fn an_end_announces_the_sizes_of_its_messages() {
-        let settings = Settings::client().to_builder().send_size(2048).receive_size(8192).build().unwrap();
+        let settings = Settings::builder().send_size(2048).receive_size(8192).build().unwrap();
         let Properties { maximum_send_size, receive_buffer_size, .. } = settings.client_properties();
         assert_eq!((maximum_send_size, receive_buffer_size), (2048, 8192));
     }
@@ -552,7 +560,7 @@ mod tests {
         for (calls, served, of_version_1, of_both) in
             [(1, 0, (1, 0, 1), (5, 0, 9)), (2, 2, (4, 0, 4), (5, 4, 12)), (3, 5, (8, 0, 8), (8, 9, 16))]
         {
-            let builder = Settings::client().to_builder().calls(calls).served(served);
+            let builder = Settings::builder().calls(calls).served(served);
             let [one, both] =
                 [Versions::ONE, Versions::all()].map(|versions| builder.clone().versions(versions).build().unwrap());
             assert_eq!((one.calls(), one.served()), (calls, served));
@@ -562,7 +570,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_by_name_value_and_limit() {
-        let client = || Settings::client().to_builder();
+        let client = || Settings::builder();
         let refused = [
             (client().calls(65), "calls: 65 is not within 0 to 64"),
             (client().served(100), "served: 100 is not within 0 to 64"),

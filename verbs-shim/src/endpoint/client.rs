@@ -6,7 +6,7 @@ use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::pending::Pending;
-use crate::message::call::{Call, CallError};
+use crate::message::call::{Call, CallError, Reply};
 use crate::verbs::Error;
 
 /// A client of RPC-over-RDMA: one connection for calls. Clones share it; dropping the last one ends it.
@@ -40,8 +40,8 @@ use crate::verbs::Error;
 /// // A call of procedure 1 of program 400100, version 1, with room for the octets apart from the other results.
 /// let client = Client::connect(&here, address, &Settings::client())?;
 /// let mut call = Call::rpc(400_100, 1, 1).with_results_length(4).with_result(vec![0; 100]);
-/// client.call(&mut call)?;
-/// assert_eq!((call.accepted()?, call.result(0)), (&5_u32.to_be_bytes()[..], &b"hello"[..]));
+/// let reply = client.call(&mut call)?;
+/// assert_eq!((reply.results()?, reply.result(0)), (&5_u32.to_be_bytes()[..], &b"hello"[..]));
 ///
 /// stop.stop();
 /// served.join().unwrap()?;
@@ -69,7 +69,7 @@ impl<V: Provider> Client<V> {
     ///
     /// # Errors
     /// A [`CallError`].
-    pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
+    pub fn call<'a>(&self, call: &'a mut Call) -> Result<Reply<'a>, CallError> {
         self.connection.call(call)
     }
 

@@ -16,7 +16,7 @@ use crate::driver::settings::Settings;
 use crate::driver::shared::OwnedConnection;
 use crate::driver::shared_receives::SharedReceives;
 use crate::endpoint::pending::Pending;
-use crate::message::call::{Call, CallError};
+use crate::message::call::{Call, CallError, Reply};
 use crate::message::ended::Ended;
 use crate::trace;
 use crate::verbs::waiter::Watch;
@@ -159,14 +159,15 @@ impl<V: Provider> Connection<V> {
         self.shared.xid()
     }
 
-    /// Makes a call and waits for its reply, which is then in the [`Call`]. If the maximum number of calls is in
+    /// Makes a call and waits for its reply, which is then in the [`Call`] too. If the maximum number of calls is in
     /// flight, this also waits for a free slot.
     ///
     /// # Errors
     /// A [`CallError`]. Except with [`CallError::TimedOut`], the call has its buffers back, and the peer can no longer
     /// access them.
-    pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
-        self.call_until(call, self.shared.deadline(call))
+    pub fn call<'a>(&self, call: &'a mut Call) -> Result<Reply<'a>, CallError> {
+        self.call_until(call, self.shared.deadline(call))?;
+        Ok(call.replied())
     }
 
     /// Makes a call and waits for its reply, until the deadline.
@@ -229,7 +230,7 @@ impl<V: Provider> Connection<V> {
     /// let server = Server::bind(&there, address, Settings::server())?;
     /// let stop = server.stopper();
     /// let served = thread::spawn(move || server.serve(&|_: Request<_>| {}));
-    /// let settings = Settings::client().to_builder().versions(Versions::all()).build()?;
+    /// let settings = Settings::builder().versions(Versions::all()).build()?;
     /// let client = Client::connect(&here, address, &settings)?;
     /// assert_eq!(client.connection().version(), Some(Version::One));
     /// # stop.stop();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::driver::resources::Provider;
 use crate::endpoint::client::Client;
 use crate::endpoint::pending::Pending;
-use crate::message::call::{Call, CallError, Progress};
+use crate::message::call::{Call, CallError, Progress, Reply};
 use crate::verbs::Error;
 
 /// A client that connects again when its connection is lost. Clones share the connection.
@@ -58,7 +58,7 @@ use crate::verbs::Error;
 ///         })
 ///     });
 ///     // NULL does nothing, so it may be carried out twice.
-///     client.call(&mut Call::rpc(400_100, 1, 0).repeatable())?;
+///     client.call(&mut Call::rpc(400_100, 1, 0).repeatable())?.results()?;
 ///     stop.stop();
 ///     served.join().unwrap()?;
 /// }
@@ -136,12 +136,12 @@ impl<V: Provider> Reconnecting<V> {
     /// # Errors
     /// A [`CallError`]: [`CallError::Lost`] if the call was sent, is not [repeatable](Call::repeatable), and its
     /// connection was lost; [`CallError::NotConnected`] if there was no connection in time.
-    pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
+    pub fn call<'a>(&self, call: &'a mut Call) -> Result<Reply<'a>, CallError> {
         let deadline = call.timeout().or(self.timeout).and_then(|timeout| Instant::now().checked_add(timeout));
         call.keep_xid(|| self.shared().xid());
         let outcome = self.make(call, deadline);
         call.release_xid();
-        outcome
+        outcome.map(|()| call.replied())
     }
 
     fn make(&self, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {

@@ -52,6 +52,81 @@ pub struct Call {
     pub(crate) received: Vec<u32>,
 }
 
+/// A result that came in a buffer of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReducedResult {
+    /// Position of the result in [`Call::reply`], in octets.
+    pub position: usize,
+    /// Number of the buffer, from 0.
+    pub buffer: usize,
+    /// Length in octets, without padding.
+    pub length: usize,
+}
+
+/// A reply that has come. The server may have denied the call, or not carried it out: [`results`](Self::results) tells.
+///
+/// ```
+/// # use std::thread;
+/// # use rpcrdma_verbs::loopback::Fabric;
+/// # use rpcrdma_verbs::{Client, Dispatcher, Server, Settings};
+/// use rpcrdma_verbs::{Call, ReplyError};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let fabric = Fabric::new();
+/// # let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+/// # let address = "192.0.2.2:20049".parse()?;
+/// # let server = Server::bind(&there, address, Settings::server())?;
+/// # let stop = server.stopper();
+/// # let served = thread::spawn(move || server.serve(&Dispatcher::default()));
+/// # let client = Client::connect(&here, address, &Settings::client())?;
+/// // The server does not have this program.
+/// let reply = client.call(&mut Call::rpc(400_100, 1, 1))?.results().map(<[u8]>::to_vec);
+/// assert!(matches!(reply, Err(ReplyError::NotCarriedOut(_))));
+/// # stop.stop();
+/// # served.join().unwrap()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use rpcrdma_verbs::{Call, CallError, Client, Provider};
+/// # fn make<V: Provider>(client: &Client<V>) -> Result<(), CallError> {
+/// client.call(&mut Call::rpc(400_100, 1, 1))?; // not compiled: was the call carried out?
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "the server may have denied the call, or not carried it out"]
+pub struct Reply<'a> {
+    call: &'a Call,
+}
+
+impl<'a> Reply<'a> {
+    /// The results, without those in buffers of their own; empty for a call without a reply.
+    ///
+    /// # Errors
+    /// The server's answer, if it did not carry out the call.
+    pub fn results(self) -> Result<&'a [u8], ReplyError> {
+        match self.call.expects {
+            Expects::Reply => self.call.accepted(),
+            Expects::Nothing => Ok(&[]),
+        }
+    }
+
+    /// The result in the buffer with this number; empty if there is none, or if the result is in the reply.
+    #[must_use]
+    pub fn result(self, number: usize) -> &'a [u8] {
+        self.call.result(number)
+    }
+
+    /// The reply with its header, whatever the server answers: [`Call::reply`].
+    #[must_use]
+    pub fn message(self) -> &'a [u8] {
+        self.call.reply()
+    }
+}
+
 /// Origin of the XID of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chooser {
@@ -276,12 +351,11 @@ impl Call {
     }
 
     /// Takes the reply as it was before it was reduced, in parts that follow each other. `items`: the results that came in buffers of
-    /// their own, each by its position in [`reply`](Self::reply), in ascending order, the number of its buffer, and its
-    /// length in octets, to which its padding is added. The buffers are empty afterwards.
-    pub fn take_whole_reply(&mut self, items: impl IntoIterator<Item = (usize, usize, usize)>) -> Vec<Vec<u8>> {
+    /// their own, in ascending order of their positions. Padding is added to each. The buffers are empty afterwards.
+    pub fn take_whole_reply(&mut self, items: impl IntoIterator<Item = ReducedResult>) -> Vec<Vec<u8>> {
         let (mut parts, mut taken) = (Vec::new(), 0);
-        for (position, number, length) in items {
-            let mut data = self.results.get_mut(number).map(mem::take).unwrap_or_default();
+        for ReducedResult { position, buffer, length } in items {
+            let mut data = self.results.get_mut(buffer).map(mem::take).unwrap_or_default();
             data.truncate(length);
             data.resize(room(data.len()), 0);
             parts.extend([self.reply().get(taken..position).unwrap_or_default().to_vec(), data]);
@@ -341,6 +415,11 @@ impl Call {
         self.xid = xid;
     }
 
+    /// Returns the reply that has come.
+    pub(crate) const fn replied(&self) -> Reply<'_> {
+        Reply { call: self }
+    }
+
     /// Forgets the previous reply.
     pub(crate) fn begin(&mut self) {
         self.replied = 0..0;
@@ -382,4 +461,13 @@ impl CallError {
     }
 }
 
-impl std::error::Error for CallError {}
+impl std::error::Error for CallError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(error) => Some(error),
+            Self::NotRegistered(error) | Self::NotConnected(error, _) => Some(error),
+            Self::Lost(ended, _) => Some(ended),
+            Self::Error(_) | Self::ErrorV2(_) | Self::NoReply | Self::TimedOut(_) => None,
+        }
+    }
+}

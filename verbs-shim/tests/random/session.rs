@@ -73,7 +73,7 @@ impl Plan {
             builder.remote_invalidation(!random.one_in(4)).limits(Limits::new().with_chunks(16, 16))
         };
         let timeout = Some(if cancels { Duration::from_millis(3) } else { Duration::from_secs(40) });
-        let client = sizes(&mut random, Settings::client().to_builder().timeout(timeout).returned(usize::MAX));
+        let client = sizes(&mut random, Settings::builder().timeout(timeout).returned(usize::MAX));
         let client = client.calls(of_calls(&mut random)).served(of_calls(&mut random).min(reverse));
         let client = client.versions(Versions::from(version));
         let server = sizes(&mut random, Settings::server().to_builder().timeout(timeout).versions(Versions::all()));
@@ -249,7 +249,7 @@ impl Session {
                 let (mut call, outcome) = block_on(connection.start(call));
                 goes_on = self.ended(&shape, &places, &mut call, outcome);
             } else {
-                let outcome = connection.call(&mut call);
+                let outcome = connection.call(&mut call).map(drop);
                 goes_on = self.ended(&shape, &places, &mut call, outcome);
             }
             if !goes_on {

@@ -137,13 +137,13 @@ fn a_call_without_a_reply_whose_send_fails_is_lost() {
                     peer.look(SECOND);
                 }
             });
-            let settings = Settings::client().to_builder().versions(Version::Two(family).into());
+            let settings = Settings::builder().versions(Version::Two(family).into());
             let settings = settings.send_size(2 * SIZE as u32).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let mut call = Call::rpc(400_100, 1, 2).without_reply();
             call.message().push(&[7; SIZE]);
             let failed = Ended::Failed(Kind::Send, Status::RemoteInvalidRequest);
-            assert_eq!(client.call(&mut call), Err(CallError::Lost(failed, Progress::Sent)), "{family:?}");
+            assert_eq!(client.call(&mut call).unwrap_err(), CallError::Lost(failed, Progress::Sent), "{family:?}");
         });
     }
 }
@@ -270,7 +270,7 @@ fn call_of(client: &Client<Adapter>, length: usize) -> Call {
 #[test]
 fn a_reply_whose_parts_do_not_follow_each_other_is_none() {
     for family in FAMILIES {
-        let (client, mut peer) = served_by_hand(family, Settings::client().to_builder(), [RECEIVE_BUFFER_SIZE, 4096]);
+        let (client, mut peer) = served_by_hand(family, Settings::builder(), [RECEIVE_BUFFER_SIZE, 4096]);
         let calls = [(); 2].map(|()| client.start(call_of(&client, 0)));
         let xids = [(); 2].map(|()| xid_of(&next_call(&mut peer)));
         peer.send(&replied(family, xids[0], 100), None);
@@ -329,7 +329,7 @@ fn an_end_announces_remote_invalidation_if_it_may_be_used() {
     for (allowed, flags) in [(true, Flags::REMOTE_INVALIDATION), (false, Flags::empty())] {
         let [here, there] = adapters();
         let listener = there.listen(ADDRESS.parse().unwrap(), 1).unwrap();
-        let settings = Settings::client().to_builder().remote_invalidation(allowed).connect_timeout(10 * SECOND);
+        let settings = Settings::builder().remote_invalidation(allowed).connect_timeout(10 * SECOND);
         thread::scope(|scope| {
             scope.spawn(|| Client::connect(&here, ADDRESS.parse().unwrap(), &settings.build().unwrap()).map(drop));
             let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
@@ -364,7 +364,7 @@ fn a_connection_outlives_a_call_that_was_given_up_and_answered_in_time() {
     let grace = SECOND / 2;
     let [here, there] = adapters();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
-    let settings = Settings::client().to_builder().timeout(Some(SECOND / 20)).grace(grace).build().unwrap();
+    let settings = Settings::builder().timeout(Some(SECOND / 20)).grace(grace).build().unwrap();
     thread::scope(|scope| {
         let connecting = scope.spawn(|| Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap());
         let connection = server.accept(10 * SECOND).unwrap().unwrap();

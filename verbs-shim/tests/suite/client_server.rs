@@ -110,7 +110,7 @@ fn every_way_of_carrying_the_argument_and_the_result() {
                 // Into a Write chunk.
                 let stream = echo_call(client.xid(), 1, &argument, reducible);
                 let mut call = Call::new(stream, 28).with_result(vec![0; length]);
-                client.call(&mut call).unwrap();
+                client.call(&mut call).unwrap().results().unwrap();
                 assert_eq!(call.reply().len(), 28, "{length}");
                 assert!(call.result(0) == argument, "{length} {reducible}");
                 assert_eq!(
@@ -122,7 +122,7 @@ fn every_way_of_carrying_the_argument_and_the_result() {
                 for procedure in [1, 2] {
                     let stream = echo_call(client.xid(), procedure, &argument, reducible);
                     let mut call = Call::new(stream, 28 + length.next_multiple_of(4) as u32);
-                    client.call(&mut call).unwrap();
+                    client.call(&mut call).unwrap().results().unwrap();
                     assert!(call.reply()[28..28 + length] == argument, "{length} {procedure} {reducible}");
                     assert_eq!(call.reply().len(), 28 + length.next_multiple_of(4));
                 }
@@ -156,7 +156,7 @@ fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
             let stream = echo_call(client.xid(), 1, &argument, reducible);
             let mut call = Call::new(stream, 28).with_result(vec![0; length]);
             let before = fabric.copies();
-            client.call(&mut call).unwrap();
+            client.call(&mut call).unwrap().results().unwrap();
             let after = fabric.copies();
             assert!(call.result(0) == argument, "{length} {reducible}");
             assert_eq!(after.moved - before.moved, after.copied - before.copied, "one copy of each octet");
@@ -175,7 +175,7 @@ fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
         for seed in [4, 5] {
             let argument = data(600_001, seed);
             let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 600_001]);
-            assert_eq!(client.call(&mut call), Ok(()));
+            client.call(&mut call).unwrap().results().unwrap();
             assert!(call.result(0) == argument);
             thread::sleep(Duration::from_millis(40));
         }
@@ -194,7 +194,7 @@ fn reads_and_writes_are_delayed_as_the_server_is_told() {
             let argument = data(10_000, 6);
             let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 10_000]);
             let began = Instant::now();
-            assert_eq!(client.call(&mut call), Ok(()));
+            client.call(&mut call).unwrap().results().unwrap();
             assert!(began.elapsed() >= delay, "{:?}", began.elapsed());
         });
     }
@@ -216,7 +216,7 @@ fn a_call_can_be_made_again_with_its_buffers() {
             message.push(&100_000_u32.to_be_bytes());
             message.push_item(buffer);
             let before = fabric.copies();
-            client.call(&mut call).unwrap();
+            client.call(&mut call).unwrap().results().unwrap();
             let after = fabric.copies();
             assert!(call.result(0) == argument);
             assert_eq!(after.moved - before.moved, after.copied - before.copied, "one copy of each octet");
@@ -241,7 +241,7 @@ fn many_threads_share_a_connection() {
                         let argument = data(round * 97, seed);
                         let stream = echo_call(client.xid(), 1, &argument, true);
                         let mut call = Call::new(stream, 28).with_result(vec![0; argument.len()]);
-                        client.call(&mut call).unwrap();
+                        client.call(&mut call).unwrap().results().unwrap();
                         assert!(call.result(0) == argument);
                     }
                 });
@@ -267,7 +267,7 @@ fn an_answer_can_be_given_later_and_elsewhere() {
         move |request| sender.send(request).unwrap(),
         || {
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-            client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+            client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap().results().unwrap();
             let calls: Vec<_> = (0..5)
                 .map(|seed| Call::new(echo_call(client.xid(), 2, &data(50, seed), false), 84))
                 .map(|call| client.start(call))
@@ -284,8 +284,8 @@ fn an_answer_can_be_given_later_and_elsewhere() {
 
 fn answered_with_system_err(client: &Client<Adapter>) {
     let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-    client.call(&mut call).unwrap();
-    let (reply, _) = rpcrdma::rpc::RpcReply::decode(call.reply()).unwrap();
+    let reply = client.call(&mut call).unwrap();
+    let (reply, _) = rpcrdma::rpc::RpcReply::decode(reply.message()).unwrap();
     assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
 }
 
@@ -323,15 +323,15 @@ fn a_reply_without_room_is_refused_and_so_is_a_call_beyond_the_limits() {
     with_server(&there, Settings::server(), refused, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-        assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
+        assert_eq!(client.call(&mut call).unwrap_err(), CallError::Error(ErrorBody::Chunk));
     });
     let limits = Limits::new().with_octets(10_000);
     with_server(&there, Settings::server().to_builder().limits(limits).build().unwrap(), echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let mut call = Call::new(echo_call(client.xid(), 1, &data(10_001, 1), true), 28).with_result(vec![0; 10_001]);
-        assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
+        assert_eq!(client.call(&mut call).unwrap_err(), CallError::Error(ErrorBody::Chunk));
         let mut call = Call::new(echo_call(client.xid(), 1, &data(9000, 1), true), 28).with_result(vec![0; 9000]);
-        assert_eq!(client.call(&mut call), Ok(()));
+        client.call(&mut call).unwrap().results().unwrap();
     });
 }
 
@@ -344,10 +344,10 @@ fn a_call_that_takes_too_long_is_given_up() {
         Settings::server(),
         move |request| sender.send(request).unwrap(),
         || {
-            let settings = Settings::client().to_builder().timeout(Some(Duration::from_millis(1000))).build().unwrap();
+            let settings = Settings::builder().timeout(Some(Duration::from_millis(1000))).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
+            assert_eq!(client.call(&mut call).unwrap_err(), CallError::TimedOut(Progress::Sent));
             // Its reply is discarded, and the next call is answered even so.
             let late: Request<Adapter> = receiver.recv().unwrap();
             echo(late);
@@ -356,7 +356,7 @@ fn a_call_that_takes_too_long_is_given_up() {
                 receiver
             });
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            assert_eq!(client.call(&mut call), Ok(()));
+            client.call(&mut call).unwrap().results().unwrap();
             let _receiver = answers.join().unwrap();
         },
     );
@@ -379,7 +379,7 @@ fn chunked_call(xid: u32) -> Call {
 fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other() {
     with_kept(|requests, here| {
         let (timeout, grace) = (Some(Duration::from_millis(100)), Duration::from_secs(2));
-        let settings = Settings::client().to_builder().timeout(timeout).grace(grace).returned(1).build().unwrap();
+        let settings = Settings::builder().timeout(timeout).grace(grace).returned(1).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
         // One credit until the first reply.
         let first = client.start(chunked_call(client.xid()));
@@ -387,7 +387,7 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
         first.wait().1.unwrap();
         // One times out, one is dropped, and one is waited for.
         let mut slow = chunked_call(client.xid());
-        assert_eq!(client.call(&mut slow), Err(CallError::TimedOut(Progress::Sent)));
+        assert_eq!(client.call(&mut slow).unwrap_err(), CallError::TimedOut(Progress::Sent));
         assert!(slow.rooms().is_empty(), "its buffers are with the connection");
         let late = requests.recv().unwrap();
         let dropped = client.start(chunked_call(client.xid()));
@@ -411,13 +411,13 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
 #[test]
 fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
     with_kept(|requests, here| {
-        let hasty = Settings::client().to_builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
+        let hasty = Settings::builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
         // It uses the only credit before the first reply; that reply needs no memory.
         let first = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let kept = requests.recv().unwrap();
         let mut second = chunked_call(client.xid());
-        assert_eq!(client.call(&mut second), Err(CallError::TimedOut(Progress::NotSent)));
+        assert_eq!(client.call(&mut second).unwrap_err(), CallError::TimedOut(Progress::NotSent));
         assert_eq!(second.rooms()[0], vec![1; 5000]);
         echo(kept);
         // The reply is kept, however late it is asked for.
@@ -429,15 +429,14 @@ fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
 fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grace_is_over() {
     with_kept(|requests, here| {
         let (timeout, grace) = (Duration::from_millis(50), Duration::from_millis(400));
-        let hasty =
-            Settings::client().to_builder().timeout(Some(timeout)).grace(grace).calls(1).returned(9).build().unwrap();
+        let hasty = Settings::builder().timeout(Some(timeout)).grace(grace).calls(1).returned(9).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
         let start = Instant::now();
-        assert_eq!(client.call(&mut chunked_call(client.xid())), Err(CallError::TimedOut(Progress::Sent)));
+        assert_eq!(client.call(&mut chunked_call(client.xid())).unwrap_err(), CallError::TimedOut(Progress::Sent));
         let _kept = requests.recv().unwrap();
         // All places are taken, so later calls wait for one, but not for ever.
         let lost = loop {
-            match client.call(&mut chunked_call(client.xid())) {
+            match client.call(&mut chunked_call(client.xid())).map(drop) {
                 Err(CallError::TimedOut(Progress::NotSent)) => assert!(start.elapsed() < Duration::from_secs(20)),
                 other => break other,
             }
@@ -451,7 +450,7 @@ fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grac
         }
 
         // Without grace, the first call that is given up ends the connection.
-        let without = Settings::client().to_builder().grace(Duration::ZERO).build().unwrap();
+        let without = Settings::builder().grace(Duration::ZERO).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &without).unwrap();
         let pending = client.start(chunked_call(client.xid()));
         let _kept = requests.recv().unwrap();
@@ -502,7 +501,7 @@ fn calls_that_are_begun_together_are_given_up_together() {
     let (sender, _receiver) = mpsc::channel();
     let keep = move |request| sender.send(request).unwrap();
     with_server(&there, Settings::server(), keep, || {
-        let settings = Settings::client().to_builder().timeout(Some(Duration::from_millis(500))).build().unwrap();
+        let settings = Settings::builder().timeout(Some(Duration::from_millis(500))).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let start = Instant::now();
         let null = || Call::new(Stream::from(header(client.xid(), 0)), 24);
@@ -545,7 +544,7 @@ fn a_lost_connection_ends_all_calls() {
                 assert_eq!(call.rooms()[0].len(), 20_000);
             }
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            assert_eq!(client.call(&mut call), Err(CallError::Lost(Ended::Here, Progress::NotSent)));
+            assert_eq!(client.call(&mut call).unwrap_err(), CallError::Lost(Ended::Here, Progress::NotSent));
         },
     );
     assert!(start.elapsed() < Duration::from_secs(20));
@@ -583,18 +582,18 @@ fn both_ends_can_call() {
             answer_one(&connection);
             // The same XID as the client's call, in the other direction.
             let mut call = Call::new(echo_call(77, 2, b"backwards", false), 40);
-            connection.call(&mut call).unwrap();
+            connection.call(&mut call).unwrap().results().unwrap();
             assert_eq!(&call.reply()[28..37], b"backwards");
             answer_one(&connection);
             assert_eq!(connection.request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
         });
-        let settings = Settings::client().to_builder().served(2).build().unwrap();
+        let settings = Settings::builder().served(2).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let mut call = Call::new(echo_call(77, 1, b"forwards", true), 28).with_result(vec![0; 8]);
-        client.call(&mut call).unwrap();
+        client.call(&mut call).unwrap().results().unwrap();
         assert_eq!(call.result(0), b"forwards");
         answer_one(client.connection());
-        client.call(&mut Call::new(Stream::from(header(78, 0)), 24)).unwrap();
+        client.call(&mut Call::new(Stream::from(header(78, 0)), 24)).unwrap().results().unwrap();
     });
 }
 
@@ -619,7 +618,7 @@ fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
     let (sender, ended) = mpsc::channel();
     with_service(&there, Settings::server(), &Telling(sender), || {
         let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-        let call = |client: &Client<Adapter>| client.call(&mut chunked_call(5));
+        let call = |client: &Client<Adapter>| client.call(&mut chunked_call(5)).map(drop);
         let client = connect();
         let lost = Err(CallError::Lost(Ended::Peer, Progress::Sent));
         assert_eq!([call(&client), call(&client), call(&client)], [Ok(()), Ok(()), lost]);
@@ -696,7 +695,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
 #[test]
 fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_goes_on() {
     let (_fabric, here, there) = adapters();
-    let settings = Settings::client().to_builder().calls(2).build().unwrap();
+    let settings = Settings::builder().calls(2).build().unwrap();
     with_server(&there, Settings::server(), echo, || {
         // The connection's own buffers take two regions.
         for (more, fails) in [(0, true), (1, true), (2, true), (3, false)] {
@@ -704,13 +703,13 @@ fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_g
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             // An argument, room for a result and for a Long Reply: three regions.
             let mut call = Call::new(echo_call(client.xid(), 1, &data(5000, 1), true), 9000).with_result(vec![9; 5000]);
-            let outcome = client.call(&mut call);
+            let outcome = client.call(&mut call).map(drop);
             assert_eq!(outcome, if fails { Err(CallError::NotRegistered(Error::Exhausted)) } else { Ok(()) }, "{more}");
             assert!(call.message().items().next().unwrap() == data(5000, 1), "buffers come back");
             assert_eq!(call.rooms()[0].len(), 5000);
             assert!(!fails || call.rooms()[0] == vec![9; 5000]);
             let mut call = Call::new(echo_call(client.xid(), 2, b"inline", false), 40);
-            assert_eq!(client.call(&mut call), Ok(()));
+            client.call(&mut call).unwrap().results().unwrap();
         }
     });
 }
@@ -730,7 +729,7 @@ fn a_long_reply_has_results_that_have_no_room_of_their_own() {
     with_server(&there, Settings::server(), two, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let mut call = Call::new(Stream::from(header(client.xid(), 0)), 6000).with_result(vec![0; 10]);
-        client.call(&mut call).unwrap();
+        client.call(&mut call).unwrap().results().unwrap();
         assert!(call.result(0) == data(10, 1));
         let (counts, rest) = call.reply()[24..].split_at(8);
         assert_eq!(counts, [10_u32.to_be_bytes(), 5001_u32.to_be_bytes()].as_flattened());
@@ -802,7 +801,7 @@ fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
                 let other = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
                 let _ = other.call(&mut Call::new(Stream::from(header(other.xid(), 9)), 24));
                 assert_eq!(other.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
-                client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+                client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap().results().unwrap();
                 // Its thread ends shortly afterwards.
                 thread::sleep(Duration::from_millis(20));
             }
@@ -842,7 +841,7 @@ fn when_a_server_has_stopped_what_its_threads_have_kept_is_dropped() {
     };
     with_server(&there, Settings::server(), service, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap().results().unwrap();
     });
     assert_ne!(begun.load(Ordering::Relaxed), 0);
     assert_eq!(gone.load(Ordering::Relaxed), begun.load(Ordering::Relaxed));
@@ -892,7 +891,7 @@ fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
     let keep = move |request| sender.send(request).unwrap();
     let most = rpcrdma_verbs::MAX_CALLS;
     with_server(&there, Settings::server().to_builder().served(most).build().unwrap(), keep, || {
-        let settings = Settings::client().to_builder().calls(most).build().unwrap();
+        let settings = Settings::builder().calls(most).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let null = || client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let first = null();
@@ -937,7 +936,7 @@ fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
 /// it gets the reply.
 fn gets_reply_from_before_the_end(served: u32, until_end: Duration) -> bool {
     with_kept(|requests, here| {
-        let settings = Settings::client().to_builder().served(served).build().unwrap();
+        let settings = Settings::builder().served(served).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let mut request = requests.recv().unwrap();
@@ -964,7 +963,7 @@ fn the_terms_of_a_connection_are_the_smaller_sizes_that_both_ends_announce() {
     let (_fabric, here, there) = adapters();
     with_server(&there, Settings::server().to_builder().receive_size(8192).build().unwrap(), echo, || {
         for (size, threshold) in [(2048, 2048), (8192, 8192), (16_384, 8192)] {
-            let settings = Settings::client().to_builder().send_size(size).build().unwrap();
+            let settings = Settings::builder().send_size(size).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             assert_eq!(client.connection().terms().call_threshold, threshold, "{size}");
         }
@@ -997,7 +996,7 @@ fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
             let domain = here.domain().unwrap();
             let region = here.register(&domain, vec![0; 4], Access::empty()).unwrap();
             let mut call = Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
-            let outcome = here.read(&region, |_| client.call(&mut call)).unwrap();
+            let outcome = here.read(&region, |_| client.call(&mut call).map(drop)).unwrap();
             assert_eq!(outcome, Err(CallError::Lost(Ended::Refused(Error::MemoryHeld), Progress::NotSent)));
         });
     });
@@ -1007,7 +1006,7 @@ fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
 fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
     let (_fabric, here, there) = adapters();
     // Data that fits in a Call is too long for a reply.
-    let settings = Settings::client().to_builder().receive_size(1024).build().unwrap();
+    let settings = Settings::builder().receive_size(1024).build().unwrap();
     // The connection's own buffers take two regions.
     for (more, fits) in [(0, false), (1, true)] {
         let there = there.clone().with_regions(2 + more);
@@ -1019,7 +1018,7 @@ fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
                     call.rooms().push(vec![0; room]);
                 }
                 let refused = Err(CallError::Error(ErrorBody::Chunk));
-                assert_eq!(client.call(&mut call), if fits { Ok(()) } else { refused }, "{more} {octets}");
+                assert_eq!(client.call(&mut call).map(drop), if fits { Ok(()) } else { refused }, "{more} {octets}");
             };
             for _ in 0..3 {
                 call(2, 100, 200, None, true);
@@ -1110,7 +1109,7 @@ fn who_asks_nothing_for_too_long_makes_room_for_others() {
         let connect = || Client::connect(&here, address, &Settings::client());
         let silent = connect().unwrap();
         assert!(connect().is_err(), "there is room for one");
-        silent.call(&mut Call::new(Stream::from(header(silent.xid(), 0)), 24)).unwrap();
+        silent.call(&mut Call::new(Stream::from(header(silent.xid(), 0)), 24)).unwrap().results().unwrap();
         assert_eq!(silent.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
         let begun = Instant::now();
         while connect().is_err() {
@@ -1126,7 +1125,7 @@ fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
     let (fabric, here, there) = adapters();
     let provides = Settings::server().to_builder().provides_replies(Some(Duration::from_secs(30))).build().unwrap();
     with_server(&there, provides, echo, || {
-        let settings = Settings::client().to_builder().pulls_replies(true).build().unwrap();
+        let settings = Settings::builder().pulls_replies(true).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let before = fabric.registered();
         for length in [0, 100, 5000, 5001, 65_537, 300_000] {
@@ -1135,15 +1134,15 @@ fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
                 let argument = data(length, procedure as u8);
                 let stream = echo_call(client.xid(), procedure, &argument, true);
                 let mut call = Call::new(stream, 28 + length.next_multiple_of(4) as u32);
-                client.call(&mut call).unwrap();
+                client.call(&mut call).unwrap().results().unwrap();
                 assert_eq!(call.reply().len(), 28 + length.next_multiple_of(4));
                 assert!(call.reply()[28..28 + length] == argument, "{length} {procedure}");
             }
         }
         // More than the call has announced room for.
         let mut call = Call::new(echo_call(client.xid(), 2, &data(6000, 1), true), 5000);
-        assert_eq!(client.call(&mut call), Err(CallError::NoReply));
-        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+        assert_eq!(client.call(&mut call).unwrap_err(), CallError::NoReply);
+        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap().results().unwrap();
         becomes_so(|| fabric.registered() == before);
     });
 }
@@ -1156,11 +1155,11 @@ fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
     let provides = Settings::server().to_builder().provides_replies(half_second).send_size(1024).build().unwrap();
     with_server(&there, provides, echo, || {
         // A client that cannot pull replies, and provides less room than needed.
-        let settings = Settings::client().to_builder().timeout(Some(Duration::from_secs(2))).build().unwrap();
+        let settings = Settings::builder().timeout(Some(Duration::from_secs(2))).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let before = fabric.registered();
         let mut call = Call::new(echo_call(client.xid(), 2, &data(3000, 1), true), 24);
-        assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
+        assert_eq!(client.call(&mut call).unwrap_err(), CallError::TimedOut(Progress::Sent));
         becomes_so(|| fabric.registered() == before);
     });
 }

@@ -58,7 +58,7 @@ pub(crate) fn connect(adapter: &Adapter, settings: &Settings) -> Result<Client<A
 fn each_reason_why_a_connection_is_not_set_up_has_its_own_error() {
     with_server_of(Settings::server(), |fabric, _, _| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
-        let short = Settings::client().to_builder().connect_timeout(Duration::from_millis(50)).build().unwrap();
+        let short = Settings::builder().connect_timeout(Duration::from_millis(50)).build().unwrap();
         let mut advice = Vec::new();
         for (fault, error) in [
             (SetUpFault::NoRoute, Error::Unreachable),
@@ -77,7 +77,7 @@ fn each_reason_why_a_connection_is_not_set_up_has_its_own_error() {
         advice.sort_unstable();
         advice.dedup();
         assert_eq!(advice.len(), 6, "both rejections have the same advice");
-        connect(&here, &short).unwrap().call(&mut null()).unwrap();
+        connect(&here, &short).unwrap().call(&mut null()).unwrap().results().unwrap();
     });
 }
 
@@ -86,15 +86,15 @@ fn a_client_whose_adapter_is_removed_does_not_blame_the_server() {
     with_server_of(Settings::server(), |fabric, _, ended| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let client = connect(&here, &Settings::client()).unwrap();
-        client.call(&mut null()).unwrap();
+        client.call(&mut null()).unwrap().results().unwrap();
         here.remove();
-        assert_eq!(client.call(&mut null()), Err(CallError::Lost(Ended::Removed, Progress::NotSent)));
+        assert_eq!(client.call(&mut null()).unwrap_err(), CallError::Lost(Ended::Removed, Progress::NotSent));
         assert_eq!(client.connection().ended(), Some(Ended::Removed));
         assert!(Ended::Removed.advice().unwrap().contains("rdma link"));
         assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Peer), "the server");
         assert_eq!(connect(&here, &Settings::client()).err(), Some(Error::Removed));
         let again = fabric.adapter([192, 0, 2, 1].into()).unwrap();
-        connect(&again, &Settings::client()).unwrap().call(&mut null()).unwrap();
+        connect(&again, &Settings::client()).unwrap().call(&mut null()).unwrap().results().unwrap();
     });
 }
 
@@ -106,11 +106,11 @@ fn a_server_whose_adapter_is_removed_says_so_and_ends() {
     let (sender, ended) = mpsc::channel();
     let served = thread::spawn(move || server.serve(&Answering(sender)));
     let client = connect(&here, &Settings::client()).unwrap();
-    client.call(&mut null()).unwrap();
+    client.call(&mut null()).unwrap().results().unwrap();
     there.remove();
     assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Removed));
     assert_eq!(served.join().unwrap(), Err(Error::Removed));
-    let lost = client.call(&mut null());
+    let lost = client.call(&mut null()).map(drop);
     assert!(matches!(lost, Err(CallError::Lost(Ended::Peer, _))), "{lost:?}");
 }
 
@@ -121,17 +121,17 @@ fn a_port_that_is_down_is_named_by_its_own_side_only() {
         for (port, status, refused) in
             [(&here, Status::PortDown, Error::PortDown), (there, Status::NoAnswer, Error::TimedOut)]
         {
-            let short = Settings::client().to_builder().connect_timeout(NO_ANSWER).build().unwrap();
+            let short = Settings::builder().connect_timeout(NO_ANSWER).build().unwrap();
             let client = connect(&here, &short).unwrap();
-            client.call(&mut null()).unwrap();
+            client.call(&mut null()).unwrap().results().unwrap();
             port.set_port(PortState::Down);
             let begun = Instant::now();
             let lost = Err(CallError::Lost(Ended::Failed(Kind::Send, status), Progress::Sent));
-            assert_eq!(client.call(&mut null()), lost);
+            assert_eq!(client.call(&mut null()).map(drop), lost);
             assert!(begun.elapsed() >= NO_ANSWER, "{:?}", begun.elapsed());
             assert_eq!(connect(&here, &short).err(), Some(refused));
             port.set_port(PortState::Up);
-            connect(&here, &short).unwrap().call(&mut null()).unwrap();
+            connect(&here, &short).unwrap().call(&mut null()).unwrap().results().unwrap();
         }
     });
 }
@@ -143,7 +143,7 @@ fn a_link_that_comes_back_in_time_loses_nothing() {
         let client = connect(&here, &Settings::client()).unwrap();
         there.set_port(PortState::Down);
         thread::scope(|scope| {
-            let called = scope.spawn(|| client.call(&mut null()));
+            let called = scope.spawn(|| client.call(&mut null()).map(drop));
             thread::sleep(NO_ANSWER / 5);
             assert!(!called.is_finished());
             there.set_port(PortState::Up);
@@ -158,7 +158,7 @@ fn an_idle_client_learns_of_the_end_at_once() {
         let ends = |end: &dyn Fn(&Adapter), expected: Ended| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let client = connect(&here, &Settings::client()).unwrap();
-            client.call(&mut null()).unwrap();
+            client.call(&mut null()).unwrap().results().unwrap();
             end(&here);
             becomes_so(|| client.connection().ended().is_some());
             assert_eq!(client.connection().ended(), Some(expected));
@@ -182,7 +182,7 @@ fn an_idle_client_finds_a_dead_server() {
         with_server_of(Settings::server(), |fabric, there, _| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let client = connect(&here, &alive(Settings::client(), interval)).unwrap();
-            client.call(&mut null()).unwrap();
+            client.call(&mut null()).unwrap().results().unwrap();
             there.set_port(PortState::Down);
             let begun = Instant::now();
             becomes_so(|| client.connection().ended().is_some());
@@ -203,7 +203,7 @@ fn a_server_finds_a_dead_client() {
     with_server_of(alive(Settings::server(), NO_ANSWER / 5), |fabric, _, ended| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let client = connect(&here, &Settings::client()).unwrap();
-        client.call(&mut null()).unwrap();
+        client.call(&mut null()).unwrap().results().unwrap();
         here.set_port(PortState::Down);
         assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Silent));
     });
@@ -216,7 +216,7 @@ fn a_server_ends_when_it_is_stopped_although_its_clients_are_gone() {
     with_server_of(Settings::server(), |fabric, _, ended| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let client = connect(&here, &Settings::client()).unwrap();
-        client.call(&mut null()).unwrap();
+        client.call(&mut null()).unwrap().results().unwrap();
         here.set_port(PortState::Down);
         assert_eq!(ended.recv_timeout(NO_ANSWER / 5).ok(), None);
         gone = Some((client, Instant::now()));
@@ -236,13 +236,13 @@ fn a_keep_alive_harms_no_connection_that_is_idle_and_sends_nothing_on_a_busy_one
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let client = connect(&here, &settings(Settings::client())).unwrap();
             let begun = Instant::now();
-            client.call(&mut null()).unwrap();
+            client.call(&mut null()).unwrap().results().unwrap();
             while begun.elapsed() < 4 * INTERVAL {
-                client.call(&mut null()).unwrap();
+                client.call(&mut null()).unwrap().results().unwrap();
             }
             assert!(fabric.counts().writes <= 1, "a machine may be slow, but {}", fabric.counts().writes);
             becomes_so(|| fabric.counts().writes > 10);
-            client.call(&mut null()).unwrap();
+            client.call(&mut null()).unwrap().results().unwrap();
             assert_eq!((client.connection().ended(), ended.try_recv().ok()), (None, None));
         });
     }
@@ -259,9 +259,9 @@ fn a_keep_alive_breaks_no_rule() {
         let stopping = Stopping(server.stopper());
         scope.spawn(|| server.serve(&Answering(mpsc::channel().0)));
         let client = connect(&here, &settings(Settings::client())).unwrap();
-        client.call(&mut null()).unwrap();
+        client.call(&mut null()).unwrap().results().unwrap();
         becomes_so(|| fabric.counts().writes > 10);
-        client.call(&mut null()).unwrap();
+        client.call(&mut null()).unwrap().results().unwrap();
         drop((client, stopping));
     });
     fabric.end_capture().unwrap();

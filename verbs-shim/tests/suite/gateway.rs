@@ -133,16 +133,16 @@ fn with_gateway(fabric: &Fabric, server: SocketAddr, test: impl FnOnce(&Adapter)
 }
 
 fn client(here: &Adapter) -> Client<Adapter> {
-    let settings = Settings::client().to_builder().served(2).timeout(Some(Duration::from_secs(20))).build().unwrap();
+    let settings = Settings::builder().served(2).timeout(Some(Duration::from_secs(20))).build().unwrap();
     Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap()
 }
 
 fn read(client: &Client<Adapter>, count: u32) -> Vec<u8> {
     let mut call = Call::rpc(NFS, 3, READ).with_results_length(20).with_result(vec![0; count as usize]);
     call.message().push(&octets(&[4, 1, 0, 0, count]));
-    client.call(&mut call).unwrap();
-    assert_eq!(call.accepted().unwrap(), octets(&[0, 0, count, 1, count]));
-    call.result(0).to_vec()
+    let reply = client.call(&mut call).unwrap();
+    assert_eq!(reply.results().unwrap(), octets(&[0, 0, count, 1, count]));
+    reply.result(0).to_vec()
 }
 
 #[test]
@@ -157,8 +157,7 @@ fn a_gateway_passes_calls_to_tcp_and_the_data_of_replies_to_rdma_and_callbacks_b
             let mut call = Call::rpc(NFS, 3, WRITE).with_results_length(28);
             call.message().push(&octets(&[4, 1, 0, 0, count, 0, count]));
             call.message().push_item(data(count as usize));
-            client.call(&mut call).unwrap();
-            assert_eq!(call.accepted().unwrap(), octets(&[0, 0, 0, count, 2, 0, 0]));
+            assert_eq!(client.call(&mut call).unwrap().results().unwrap(), octets(&[0, 0, 0, count, 2, 0, 0]));
         }
         let called = client.connection().clone();
         let callback = thread::spawn(move || {
@@ -167,7 +166,7 @@ fn a_gateway_passes_calls_to_tcp_and_the_data_of_replies_to_rdma_and_callbacks_b
             request.accept();
             request.answer().unwrap();
         });
-        client.call(&mut Call::rpc(NFS, 3, NULL)).unwrap();
+        client.call(&mut Call::rpc(NFS, 3, NULL)).unwrap().results().unwrap();
         callback.join().unwrap();
     });
     fabric.end_capture().unwrap();

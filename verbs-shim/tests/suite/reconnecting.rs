@@ -117,7 +117,7 @@ fn quick(client: Reconnecting<Adapter>) -> Reconnecting<Adapter> {
 }
 
 fn connect(adapter: &Adapter) -> Result<Client<Adapter>, Error> {
-    let settings = Settings::client().to_builder().connect_timeout(NO_ANSWER).grace(NO_ANSWER).build().unwrap();
+    let settings = Settings::builder().connect_timeout(NO_ANSWER).grace(NO_ANSWER).build().unwrap();
     Client::connect(adapter, ADDRESS.parse().unwrap(), &settings)
 }
 
@@ -178,7 +178,7 @@ fn under_load(network: &Network, client: &Reconnecting<Adapter>, disturb: impl F
                         if repeatable {
                             call = call.repeatable();
                         }
-                        let outcome = client.call(&mut call);
+                        let outcome = client.call(&mut call).map(drop);
                         (number, repeatable, call, outcome)
                     };
                     numbers.map(make).collect::<Vec<_>>()
@@ -251,7 +251,7 @@ fn a_caller_waits_for_a_connection_no_longer_than_its_time_and_learns_why() {
     let client = quick(Reconnecting::new(move || connect(&adapter)));
     let begun = Instant::now();
     let mut call = numbered(1).with_timeout(Duration::from_millis(100));
-    let outcome = client.call(&mut call);
+    let outcome = client.call(&mut call).map(drop);
     assert_eq!(outcome, Err(CallError::NotConnected(Error::Refused, Progress::NotSent)));
     assert!(begun.elapsed() >= Duration::from_millis(100) && begun.elapsed() < Duration::from_secs(5));
     assert_eq!(client.error(), Some(Error::Refused));
@@ -266,7 +266,7 @@ fn a_caller_waits_for_a_connection_no_longer_than_its_time_and_learns_why() {
     assert!(begun.elapsed() >= Duration::from_millis(100));
     // A call that waits is made when there is a server.
     thread::scope(|scope| {
-        let called = scope.spawn(|| client.call(&mut numbered(2)));
+        let called = scope.spawn(|| client.call(&mut numbered(2)).map(drop));
         thread::sleep(Duration::from_millis(20));
         let _server = network.serve(&there);
         assert_eq!(called.join().unwrap(), Ok(()));
@@ -286,7 +286,7 @@ fn a_call_that_was_sent_says_so_even_if_it_is_not_sent_again() {
         if attempts.fetch_add(1, Ordering::Relaxed) == 0 { connect(&faulty) } else { Err(Error::NoHost) }
     }));
     let mut call = numbered(1).repeatable().with_timeout(Duration::from_millis(300));
-    let outcome = client.call(&mut call);
+    let outcome = client.call(&mut call).map(drop);
     assert_eq!(outcome, Err(CallError::NotConnected(Error::NoHost, Progress::Sent)));
     drop(server);
     assert!(network.service.of(1) <= 1);
@@ -321,7 +321,7 @@ fn a_caller_sees_a_connection_that_is_made_at_once() {
     for number in 0..3000 {
         let ready = connected.clone();
         let client = Reconnecting::new(move || Ok(ready.clone())).with_timeout(Some(Duration::from_secs(5)));
-        client.call(&mut numbered(number)).unwrap();
+        client.call(&mut numbered(number)).unwrap().results().unwrap();
     }
 }
 
@@ -332,11 +332,11 @@ fn an_idle_client_lets_go_of_an_adapter_that_is_removed() {
     let here = network.adapter(1);
     let adapter = here.clone();
     let client = quick(Reconnecting::new(move || connect(&adapter)));
-    client.call(&mut numbered(1)).unwrap();
+    client.call(&mut numbered(1)).unwrap().results().unwrap();
     let weak = client.current().unwrap().connection().downgrade();
     here.remove();
     becomes_so(|| weak.upgrade().is_none());
-    let lost = client.call(&mut numbered(2).with_timeout(Duration::from_millis(50)));
+    let lost = client.call(&mut numbered(2).with_timeout(Duration::from_millis(50))).map(drop);
     assert_eq!(lost, Err(CallError::NotConnected(Error::Removed, Progress::NotSent)));
     assert_eq!(Ended::Removed.advice(), Error::Removed.advice());
 }

@@ -1,14 +1,17 @@
 //! Calls by program, version and procedure, and what a dispatcher answers: by the status of RFC 5531, each as the client
 //! sees it, and octet by octet.
 
+use std::error::Error;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use rpcrdma::endpoint::requester::CallRefusal;
 use rpcrdma::rpc::{AcceptStatus, AuthStatus, AuthSys, Denial, Mismatch};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{
-    Call, CallError, Client, Dispatcher, ProcedureCall, Progress, Refusal, ReplyError, Request, Settings, Stream,
+    Call, CallError, Client, Dispatcher, Ended, NotRegistered, PeerFault, ProcedureCall, Progress, Refusal, ReplyError,
+    Request, Settings, Stream,
 };
 
 use crate::support::service::with_service;
@@ -42,8 +45,7 @@ fn each_call_is_answered_by_its_procedure_or_as_rfc_5531_says() {
         let ask = |program, version, procedure, arguments: &[u8]| {
             let mut call = Call::rpc(program, version, procedure).with_results_length(8);
             call.message().push(arguments);
-            client.call(&mut call).unwrap();
-            call.accepted().map(<[u8]>::to_vec)
+            client.call(&mut call).unwrap().results().map(<[u8]>::to_vec)
         };
         let status = |status| Err(ReplyError::NotCarriedOut(status));
         assert_eq!(ask(PROGRAM, 2, 1, b"abcd"), Ok(b"abcd".to_vec()));
@@ -72,8 +74,12 @@ fn calls_that_are_no_such_rpc_are_answered_octet_by_octet_as_rfc_5531_has_it() {
         let reply_to = |words: &[u32]| {
             let mut call =
                 Call::new(Stream::from(words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>()), 64);
-            client.call(&mut call).unwrap();
-            let words = call.reply().chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap()));
+            let words = client
+                .call(&mut call)
+                .unwrap()
+                .message()
+                .chunks(4)
+                .map(|word| u32::from_be_bytes(word.try_into().unwrap()));
             words.skip(1).collect::<Vec<_>>()
         };
         // RPC version 3: MSG_DENIED, RPC_MISMATCH, 2, 2.
@@ -108,16 +114,16 @@ fn a_handler_sees_the_user_and_data_that_came_apart() {
         let mut call = call.with_credentials(&user);
         let mut xids = Vec::new();
         for _ in 0..2 {
-            client.call(&mut call).unwrap();
-            assert_eq!(call.accepted(), Ok(&9001_u32.to_be_bytes()[..]));
-            assert!(call.result(0) == data);
+            let reply = client.call(&mut call).unwrap();
+            assert_eq!(reply.results(), Ok(&9001_u32.to_be_bytes()[..]));
+            assert!(reply.result(0) == data);
             xids.push(call.xid());
         }
         assert_ne!(xids[0], xids[1], "it is another call each time");
         call.message().clear();
         call.message().push(&9001_u32.to_be_bytes());
         call.message().push(&[7; 9004]);
-        client.call(&mut call).unwrap();
+        client.call(&mut call).unwrap().results().unwrap();
         assert!(call.result(0) == [7; 9001], "the header is still there");
     });
     let user = Some((1000, 100, vec![4, 24], 5));
@@ -139,10 +145,10 @@ fn a_deferred_call_is_answered_later_by_another_thread() {
         .with_procedure(PROGRAM, 1, 2, |_, _| Ok(()));
     called(&programs, |client| {
         // The first reply grants more than one credit.
-        client.call(&mut Call::rpc(PROGRAM, 1, 0)).unwrap();
+        client.call(&mut Call::rpc(PROGRAM, 1, 0)).unwrap().results().unwrap();
         let late = client.start(Call::rpc(PROGRAM, 1, 1).with_results_length(4));
         // Others are answered meanwhile.
-        client.call(&mut Call::rpc(PROGRAM, 1, 2)).unwrap();
+        client.call(&mut Call::rpc(PROGRAM, 1, 2)).unwrap().results().unwrap();
         let mut request = loop {
             if let Some(request) = waiting.lock().unwrap().pop() {
                 break request;
@@ -170,9 +176,9 @@ fn a_refusal_takes_the_results_away_that_were_there() {
     });
     called(&programs, |client| {
         let mut call = Call::rpc(PROGRAM, 1, 1).with_results_length(9000);
-        client.call(&mut call).unwrap();
-        assert_eq!(call.reply().len(), 24);
-        assert_eq!(call.accepted().unwrap_err().to_string(), "the server answers SYSTEM_ERR");
+        let reply = client.call(&mut call).unwrap();
+        assert_eq!(reply.message().len(), 24);
+        assert_eq!(reply.results().unwrap_err().to_string(), "the server answers SYSTEM_ERR");
     });
 }
 
@@ -183,10 +189,10 @@ fn a_call_that_was_given_up_keeps_its_xid() {
         Dispatcher::<Adapter>::default().with_deferred(PROGRAM, 1, 1, |request| hold.lock().unwrap().push(request));
     with_service(&programs, |fabric, address| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
-        let settings = Settings::client().to_builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
+        let settings = Settings::builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
         let client = Client::connect(&here, address, &settings).unwrap();
         let mut call = Call::rpc(PROGRAM, 1, 1);
-        assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
+        assert_eq!(client.call(&mut call).unwrap_err(), CallError::TimedOut(Progress::Sent));
         assert_eq!(hold.lock().unwrap().pop().unwrap().xid(), call.xid());
         assert!(matches!(call.accepted(), Err(ReplyError::Malformed(_))));
     });
@@ -196,4 +202,28 @@ fn a_call_that_was_given_up_keeps_its_xid() {
 fn a_dispatcher_shows_what_it_has() {
     let shown = format!("{:?}", programs());
     assert_eq!(shown, "{(100003, 4): [], (400100, 2): [1], (400100, 5): [1, 2, 3]}");
+}
+
+/// The texts of the causes of an error, each of the one before.
+fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
+    std::iter::successors(error.source(), |&error| error.source()).map(ToString::to_string).collect()
+}
+
+#[test]
+fn errors_give_their_causes() {
+    let held = rpcrdma_verbs::Error::MemoryHeld;
+    let refused = Ended::Refused(held.clone());
+    let not_rpc = rpcrdma::rpc::RpcReply::decode(&[]).unwrap_err();
+    let registered = NotRegistered { error: held.clone(), buffer: Vec::new() };
+    assert_eq!(causes(&CallError::Lost(refused.clone(), Progress::Sent)), [refused.to_string(), held.to_string()]);
+    assert_eq!(causes(&CallError::NotConnected(held.clone(), Progress::NotSent)), [held.to_string()]);
+    assert_eq!(causes(&CallError::NotRegistered(held.clone())), [held.to_string()]);
+    assert_eq!(
+        causes(&CallError::Refused(CallRefusal::Rpc(not_rpc))),
+        [CallRefusal::Rpc(not_rpc).to_string(), not_rpc.to_string()]
+    );
+    assert_eq!(causes(&Ended::PeerFault(PeerFault::CreditExceeded)), [PeerFault::CreditExceeded.to_string()]);
+    assert_eq!(causes(&ReplyError::Malformed(not_rpc)), [not_rpc.to_string()]);
+    assert_eq!(causes(&registered), [held.to_string()]);
+    assert_eq!(causes(&CallError::NoReply), [""; 0]);
 }

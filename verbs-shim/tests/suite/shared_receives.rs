@@ -46,7 +46,7 @@ fn serving(server: &Server<Adapter>, service: &impl Service<Adapter>, run: impl 
 }
 
 fn connect(here: &Adapter, version: Version) -> Client<Adapter> {
-    let settings = Settings::client().to_builder().versions(Versions::from(version)).build().unwrap();
+    let settings = Settings::builder().versions(Versions::from(version)).build().unwrap();
     Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap()
 }
 
@@ -116,9 +116,9 @@ fn a_call_that_finds_no_receive_waits_for_one() {
         [(); 2].map(|()| accepted(&here, &server, &Settings::client()));
     let next = |served: &Connection<Adapter>| served.request(SECOND / 20).unwrap();
     thread::scope(|scope| {
-        let one = scope.spawn(|| first.call(&mut null(&first)));
+        let one = scope.spawn(|| first.call(&mut null(&first)).map(drop));
         becomes_so(|| server.free_receives() == Some(0));
-        let two = scope.spawn(|| second.call(&mut null(&second)));
+        let two = scope.spawn(|| second.call(&mut null(&second)).map(drop));
         assert!(next(&served_second).is_none(), "the other connection has the only Receive");
         let waiting = scope.spawn(|| {
             let begun = Instant::now();
@@ -170,7 +170,7 @@ fn a_client_that_ignores_its_credits_is_ended_and_others_go_on() {
         });
         serving(&server, &answer, || {
             let client = connect(&here, version);
-            client.call(&mut null(&client)).unwrap();
+            client.call(&mut null(&client)).unwrap().results().unwrap();
         });
         while peer.look(Duration::ZERO) {}
         assert!(peer.over);
@@ -267,7 +267,7 @@ fn a_queue_pair_that_is_dropped_returns_what_nobody_took() {
 fn calls_that_wait_for_a_slot_hold_no_receive() {
     for family in [Family::A, Family::B] {
         let (here, server) = server(1, 8);
-        let settings = Settings::client().to_builder().calls(8).versions(Versions::from(Version::Two(family))).build();
+        let settings = Settings::builder().calls(8).versions(Versions::from(Version::Two(family))).build();
         let kept = Mutex::new(Vec::new());
         let keep = |request: Request<Adapter>| kept.lock().unwrap().push(request);
         serving(&server, &keep, || {
@@ -309,7 +309,7 @@ fn a_client_that_takes_no_replies_holds_no_receive() {
             becomes_so(|| server.free_receives() == Some(12));
         }
         let client = connect(&here, Version::One);
-        client.call(&mut null(&client)).unwrap();
+        client.call(&mut null(&client)).unwrap().results().unwrap();
     });
 }
 
@@ -318,10 +318,10 @@ fn a_server_exposes_no_memory_in_its_own_calls() {
     let settings = Settings::server().to_builder().calls(2).shared_receives(8);
     let (here, server) = pair(settings);
     for version in VERSIONS {
-        let of_client = Settings::client().to_builder().served(2).versions(Versions::from(version)).build().unwrap();
+        let of_client = Settings::builder().served(2).versions(Versions::from(version)).build().unwrap();
         let (client, accepted) = accepted(&here, &server, &of_client);
         thread::scope(|scope| {
-            let called = scope.spawn(|| client.call(&mut null(&client)));
+            let called = scope.spawn(|| client.call(&mut null(&client)).map(drop));
             answer(accepted.request(10 * SECOND).unwrap().expect("a call"));
             called.join().unwrap().unwrap();
             let answered = scope.spawn(|| {
@@ -333,7 +333,7 @@ fn a_server_exposes_no_memory_in_its_own_calls() {
             let (mut call, outcome) = accepted.start(Call::new(message, 24)).wait();
             assert_eq!(outcome, Err(CallError::NotRegistered(Error::SharedDomain)), "{version}");
             assert!(call.message().items().eq([vec![0x5a; 5000]]), "its buffers are back");
-            accepted.call(&mut Call::new(Stream::from(header(accepted.xid(), 0)), 24)).unwrap();
+            accepted.call(&mut Call::new(Stream::from(header(accepted.xid(), 0)), 24)).unwrap().results().unwrap();
             answered.join().unwrap();
         });
     }

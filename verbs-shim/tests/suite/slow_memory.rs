@@ -59,7 +59,7 @@ fn with_server(service: impl Fn(Request<Slow>) + Sync, run: impl FnOnce(Client<S
         let gates = (Opens(&here.gate), Opens(&there.gate));
         let client = Client::connect(&here, address, &Settings::client()).unwrap();
         // Now there is more than one credit.
-        client.call(&mut null(&client)).unwrap();
+        client.call(&mut null(&client)).unwrap().results().unwrap();
         run(client, &here.gate, &there.gate);
         drop((gates, stopping));
         served.join().unwrap().unwrap();
@@ -89,12 +89,12 @@ fn calls_go_on_while_one_waits_for(act: Act) {
             let client = client.clone();
             move || {
                 let mut call = with_chunks(&client);
-                client.call(&mut call).map(|()| call)
+                client.call(&mut call).map(drop).map(|()| call)
             }
         });
         gate.wait_for_one();
         for _ in 0..50 {
-            comes_to_its_end(&client, |client| client.call(&mut null(client)).unwrap());
+            comes_to_its_end(&client, |client| client.call(&mut null(client)).map(drop).unwrap());
         }
         gate.open();
         assert_eq!(slow.join().unwrap().unwrap().result(0), [7; OCTETS]);
@@ -121,7 +121,7 @@ fn answers_go_on_while_memory_for_another_is_registered() {
         let slow = client.start(call);
         gate.wait_for_one();
         for _ in 0..50 {
-            comes_to_its_end(&client, |client| client.call(&mut null(client)).unwrap());
+            comes_to_its_end(&client, |client| client.call(&mut null(client)).map(drop).unwrap());
         }
         gate.open();
         let (call, outcome) = slow.wait();
@@ -160,7 +160,7 @@ fn no_connection_is_locked_while_an_adapter_is_asked_for_what_takes_long() {
         here.ask(move || _ = asked.xid());
         there.ask(move || _ = connection.xid());
         for _ in 0..3 {
-            client.call(&mut with_chunks(&client)).unwrap();
+            client.call(&mut with_chunks(&client)).unwrap().results().unwrap();
         }
         client.start(with_chunks(&client)).wait().1.unwrap();
         drop(client.start(with_chunks(&client)));
@@ -191,7 +191,7 @@ fn memory_with_a_handle_that_is_in_use_is_registered_again() {
             // The first region of the call has a handle of its own, and later ones have the same handle.
             gate.give_the_same_handle_after_one(same);
             let mut call = with_chunks(&client);
-            assert_eq!(client.call(&mut call), outcome, "{same}");
+            assert_eq!(client.call(&mut call).map(drop), outcome, "{same}");
             let registered = gate.passed().iter().filter(|(act, _)| *act == Act::Register).count();
             assert_eq!(registered, 2 + same.min(4), "{same}");
             assert_eq!(call.rooms()[0].len(), OCTETS, "its buffers are back");
@@ -248,14 +248,14 @@ fn the_end_of_a_connection_is_told_when_the_memory_of_its_calls_is_back() {
             // One data item: nothing else is to be taken back when the connection ends.
             let mut message = message(&client, 0);
             message.push_item(vec![3; OCTETS]);
-            move || client.call(&mut Call::new(message, 24))
+            move || client.call(&mut Call::new(message, 24)).map(drop)
         });
         gate.wait_for_one();
         client.connection().disconnect();
         let (told, is_told) = mpsc::channel();
         let next = thread::spawn({
             let client = client.clone();
-            move || told.send(client.call(&mut null(&client)))
+            move || told.send(client.call(&mut null(&client)).map(drop))
         });
         assert!(is_told.recv_timeout(Duration::from_millis(200)).is_err(), "the memory is still registered");
         gate.open();
@@ -424,7 +424,7 @@ fn a_thread_of_a_server_registers_what_it_answers_with() {
     };
     with_server(service, |client, _, gate| {
         gate.passed();
-        client.call(&mut with_chunks(&client)).unwrap();
+        client.call(&mut with_chunks(&client)).unwrap().results().unwrap();
         let passed = gate.passed();
         // The memory into which the call is pulled, and the memory of the result.
         let registered: Vec<_> = passed.iter().filter(|(act, _)| *act == Act::Register).collect();

@@ -94,10 +94,10 @@ fn echo(client: &Client<Adapter>, way: Way, length: usize) {
         call.message().push(&octets);
         call.message().push(&vec![0; length.next_multiple_of(4) - length]);
     }
-    client.call(&mut call).unwrap();
-    let results = call.accepted().unwrap();
+    let reply = client.call(&mut call).unwrap();
+    let results = reply.results().unwrap();
     assert_eq!(results[..4], (length as u32).to_be_bytes(), "{way:?} {length}");
-    let returned = if matches!(way, Way::Write | Way::Both) { call.result(0) } else { &results[4..4 + length] };
+    let returned = if matches!(way, Way::Write | Way::Both) { reply.result(0) } else { &results[4..4 + length] };
     assert!(returned == octets, "{way:?} {length}");
 }
 
@@ -117,7 +117,7 @@ fn both_ends_agree_on_the_highest_version_that_both_speak() {
         (one, b, Ok(Version::One)),
     ] {
         let found = captured(Settings::server().to_builder(), accepts, |here| {
-            let client = Client::connect(here, address(), &with(Settings::client().to_builder(), offers));
+            let client = Client::connect(here, address(), &with(Settings::builder(), offers));
             let version = client.as_ref().map(|client| client.connection().version().unwrap()).map_err(Clone::clone);
             assert_eq!(version, agreed, "{offers:?} to {accepts:?}");
             // A server that speaks version 2 only refuses each call of version 1.
@@ -137,7 +137,7 @@ fn data_travels_in_each_way_and_nothing_is_wrong_with_the_capture() {
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         let lengths = [0, 1, 5, 300, 3900, 4000, 4096, 70_000];
         let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
-            let client = Client::connect(here, address(), &with(Settings::client().to_builder(), versions)).unwrap();
+            let client = Client::connect(here, address(), &with(Settings::builder(), versions)).unwrap();
             for way in [Way::Inline, Way::Read, Way::Write, Way::Both] {
                 lengths.iter().for_each(|&length| echo(&client, way, length));
             }
@@ -153,7 +153,7 @@ fn many_calls_at_once_share_the_credits() {
     for versions in [Versions::TWO_A, Versions::TWO_B] {
         for calls in [1, 2, 32] {
             let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
-                let settings = with(Settings::client().to_builder().calls(calls), versions);
+                let settings = with(Settings::builder().calls(calls), versions);
                 let client = Client::connect(here, address(), &settings).unwrap();
                 thread::scope(|scope| {
                     for thread in 0..8 {
@@ -187,9 +187,9 @@ fn each_end_reads_the_host_authentication_message_of_the_other() {
         let stopping = Stopping(server.stopper());
         thread::scope(|scope| {
             let served = scope.spawn(|| server.serve(&service).unwrap());
-            let settings = with(Settings::client().to_builder().host_authentication(b"client"), versions);
+            let settings = with(Settings::builder().host_authentication(b"client"), versions);
             let client = Client::connect(&here, address(), &settings).unwrap();
-            client.call(&mut Call::rpc(PROGRAM, 1, 0)).unwrap();
+            client.call(&mut Call::rpc(PROGRAM, 1, 0)).map(drop).unwrap();
             assert_eq!(client.connection().host_authentication(), Ok(back), "{versions:?}");
             drop(stopping);
             served.join().unwrap();
@@ -202,7 +202,7 @@ fn each_end_reads_the_host_authentication_message_of_the_other() {
 fn calls_wait_if_the_server_answers_fewer_at_a_time() {
     for (versions, served) in [(Versions::TWO_A, 1), (Versions::TWO_A, 5), (Versions::TWO_B, 1), (Versions::TWO_B, 5)] {
         let found = captured(Settings::server().to_builder().served(served), Versions::all(), |here| {
-            let settings = with(Settings::client().to_builder().calls(64), versions);
+            let settings = with(Settings::builder().calls(64), versions);
             let client = Client::connect(here, address(), &settings).unwrap();
             let waiting: Vec<_> = (0..200).map(|_| client.start(Call::rpc(PROGRAM, 1, 0))).collect();
             waiting.into_iter().for_each(|call| call.wait().1.unwrap());
@@ -238,7 +238,7 @@ fn what_is_too_long_for_a_send_is_continued_in_others() {
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         for calls in [1, 8] {
             let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
-                let builder = Settings::client().to_builder().calls(calls).continued(u32::MAX);
+                let builder = Settings::builder().calls(calls).continued(u32::MAX);
                 let client = Client::connect(here, address(), &with(builder, versions)).unwrap();
                 thread::scope(|scope| {
                     for _ in 0..calls {
@@ -268,7 +268,7 @@ fn call_only(client: &Client<Adapter>, lengths: &[usize]) -> Result<(), CallErro
         let mut call = Call::rpc(PROGRAM, 1, 2).without_reply();
         call.message().push_item(vec![length as u8; length]);
         if number.is_multiple_of(2) {
-            client.call(&mut call)?;
+            assert_eq!(client.call(&mut call)?.results(), Ok(&[][..]));
         } else {
             (call, _) = client.start(call).wait();
         }
@@ -286,7 +286,7 @@ fn calls_without_a_reply_end_when_they_are_sent() {
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         for calls in [1, 8] {
             let found = captured(Settings::server().to_builder().served(calls), Versions::all(), |here| {
-                let settings = with(Settings::client().to_builder().calls(calls), versions);
+                let settings = with(Settings::builder().calls(calls), versions);
                 call_only(&Client::connect(here, address(), &settings).unwrap(), &lengths).unwrap();
             });
             assert!(found.broken.is_empty(), "{version}: {:?}", found.broken);
@@ -310,12 +310,11 @@ fn calls_without_a_reply_end_when_they_are_sent() {
 #[test]
 fn version_1_has_no_calls_without_a_reply() {
     captured(Settings::server().to_builder(), Versions::all(), |here| {
-        let client = Client::connect(here, address(), &with(Settings::client().to_builder(), Versions::ONE)).unwrap();
+        let client = Client::connect(here, address(), &with(Settings::builder(), Versions::ONE)).unwrap();
         assert_eq!(call_only(&client, &[5]), Err(CallError::Refused(CallRefusal::CallOnly)));
         // A request that the server forgets is answered with an error.
         let mut call = Call::rpc(PROGRAM, 1, 2);
-        client.call(&mut call).unwrap();
-        assert!(call.accepted().is_err());
+        assert!(client.call(&mut call).unwrap().results().is_err());
     });
 }
 
@@ -333,7 +332,7 @@ fn a_client_begins_again_with_version_1_if_it_hears_nothing_of_version_2() {
             (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
         let listener = there.listen(address(), 4).unwrap();
         let longest = Duration::from_millis(200);
-        let settings = with(Settings::client().to_builder().connect_timeout(longest), versions);
+        let settings = with(Settings::builder().connect_timeout(longest), versions);
         thread::scope(|scope| {
             scope.spawn(|| silent(&there, &listener, (if outcome.is_ok() { 2 } else { 1 }, ends), longest));
             let client = Client::connect(&here, address(), &settings);
@@ -351,14 +350,14 @@ fn echoed(client: &Client<Adapter>, room: usize, largest: u32) -> Result<&'stati
     call.message().push(&300_u32.to_be_bytes());
     call.message().push_item(octets.clone());
     call.message().push_zeros(4096);
-    client.call(&mut call)?;
-    let results = call.accepted().unwrap();
+    let reply = client.call(&mut call)?;
+    let results = reply.results().unwrap();
     assert_eq!(results[..4], 300_u32.to_be_bytes());
-    if call.result(0).is_empty() {
+    if reply.result(0).is_empty() {
         assert!(results[4..] == octets);
         return Ok("in the reply");
     }
-    assert!(call.result(0) == octets);
+    assert!(reply.result(0) == octets);
     Ok("in its room")
 }
 
@@ -380,8 +379,7 @@ fn a_call_recovers_from_what_the_server_cannot_take() {
         for versions in [Versions::TWO_A, Versions::TWO_B] {
             let server = Settings::server().to_builder().limits(limits);
             let found = captured(server, Versions::all(), |here| {
-                let client =
-                    Client::connect(here, address(), &with(Settings::client().to_builder(), versions)).unwrap();
+                let client = Client::connect(here, address(), &with(Settings::builder(), versions)).unwrap();
                 assert_eq!(echoed(&client, room, largest), expected, "{name}, {versions:?}");
                 // Its memory is free, and its place, its credit and its XID.
                 echo(&client, Way::Inline, 5);
@@ -439,7 +437,7 @@ fn two_ends_that_use_up_their_credits_with_calls_answer_them_all() {
                     let connection = server.accept(Duration::from_secs(10)).unwrap().unwrap();
                     call_and_answer(&connection, length, &barrier);
                 });
-                let client = Client::connect(&here, address(), &both(Settings::client().to_builder())).unwrap();
+                let client = Client::connect(&here, address(), &both(Settings::builder())).unwrap();
                 call_and_answer(client.connection(), length, &barrier);
             });
         }
@@ -462,9 +460,9 @@ fn call_back(connection: &Connection<Adapter>, there: usize, back: usize) -> Res
     let mut call = Call::rpc(PROGRAM, 1, 1).with_results_length(4).with_result(vec![0; back]);
     call.message().push(&(back as u32).to_be_bytes());
     call.message().push_item(vec![9; there]);
-    connection.call(&mut call)?;
-    let results = call.accepted().unwrap();
-    let result = if call.result(0).is_empty() { &results[4..4 + back] } else { call.result(0) };
+    let reply = connection.call(&mut call)?;
+    let results = reply.results().unwrap();
+    let result = if reply.result(0).is_empty() { &results[4..4 + back] } else { reply.result(0) };
     assert!(result == vec![7; back], "{there} {back}");
     Ok(())
 }
@@ -506,7 +504,7 @@ fn a_server_calls_a_client_as_that_announces_it() {
         (4, Limits::new(), [Ok(()), Ok(()), Ok(())], true),
     ] {
         for versions in [Versions::TWO_A, Versions::TWO_B] {
-            let client = Settings::client().to_builder().calls(4).served(served).limits(limits);
+            let client = Settings::builder().calls(4).served(served).limits(limits);
             let found = called_back(&with(client, versions), |connection| {
                 let lengths = [(100, 100), (9000, 100), (100, 9000)];
                 for ((there, back), outcome) in lengths.into_iter().zip(outcomes.clone()) {

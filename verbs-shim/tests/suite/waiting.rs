@@ -81,7 +81,7 @@ fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
 #[test]
 fn as_many_calls_are_in_flight_in_version_2_as_both_ends_permit() {
     for versions in [Versions::TWO_A, Versions::TWO_B] {
-        let settings = Settings::client().to_builder().versions(versions).build().unwrap();
+        let settings = Settings::builder().versions(versions).build().unwrap();
         with_calls_of(&settings, |client, calls| {
             get_credits(client, calls);
             let under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
@@ -131,7 +131,7 @@ fn a_thread_and_futures_wait_in_one_line() {
         let mut first = Waiting::new(client);
         assert!(first.is_pending());
         thread::scope(|scope| {
-            let thread = scope.spawn(|| client.call(&mut echo::null(client)).unwrap());
+            let thread = scope.spawn(|| client.call(&mut echo::null(client)).map(drop).unwrap());
             for _ in 0..CALLS {
                 answer(calls);
             }
@@ -166,7 +166,7 @@ fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
             // The first takes completions, the second waits for the first.
             let [one, other] = [(); 2].map(|()| {
                 let blocked = thread::Builder::new().name("blocked caller".to_owned());
-                blocked.spawn_scoped(scope, || client.call(&mut echo::null(client)).unwrap()).unwrap()
+                blocked.spawn_scoped(scope, || client.call(&mut echo::null(client)).map(drop).unwrap()).unwrap()
             });
             let requests = [(); 2].map(|()| calls.recv_timeout(Duration::from_secs(10)).unwrap());
             thread::sleep(Duration::from_millis(300));
@@ -187,7 +187,7 @@ fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
 #[test]
 fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
     const GRACE: Duration = Duration::from_millis(300);
-    let settings = Settings::client().to_builder().timeout(None).grace(GRACE).build().unwrap();
+    let settings = Settings::builder().timeout(None).grace(GRACE).build().unwrap();
     // One that waits for the adapter, and one that waits for that one.
     let keeps = |callers: usize| {
         with_calls_of(&settings, |client, calls| {
@@ -196,7 +196,7 @@ fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
             thread::scope(|scope| {
                 for _ in 0..callers {
                     let sender = sender.clone();
-                    scope.spawn(move || sender.send(client.call(&mut echo::null(client))));
+                    scope.spawn(move || sender.send(client.call(&mut echo::null(client)).map(drop)));
                 }
                 let given_up = client.start(echo::null(client));
                 let requests: Vec<_> =
@@ -225,7 +225,7 @@ fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter
         let mut first = Waiting::new(client);
         assert!(first.is_pending());
         thread::scope(|scope| {
-            let thread = scope.spawn(|| client.call(&mut echo::null(client)));
+            let thread = scope.spawn(|| client.call(&mut echo::null(client)).map(drop));
             thread::sleep(Duration::from_millis(200));
             let mut last = Waiting::new(client);
             assert!(last.is_pending());
@@ -336,7 +336,7 @@ fn a_future_whose_time_is_over_gives_its_call_up() {
 fn a_thread_waits_for_a_call_as_long_as_the_call_says() {
     with_calls(|client, calls| {
         let begun = Instant::now();
-        let outcome = client.call(&mut echo::null(client).with_timeout(Duration::from_millis(50)));
+        let outcome = client.call(&mut echo::null(client).with_timeout(Duration::from_millis(50))).map(drop);
         assert_eq!(outcome, Err(CallError::TimedOut(Progress::Sent)));
         assert!(begun.elapsed() < Duration::from_secs(5));
         answer(calls);

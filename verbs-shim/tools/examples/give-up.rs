@@ -56,7 +56,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         None => None,
     };
     let device = Device::towards(address).map_err(|error| error.to_string())?;
-    let settings = Settings::client().to_builder().returned(usize::MAX).build().map_err(|error| error.to_string())?;
+    let settings = Settings::builder().returned(usize::MAX).build().map_err(|error| error.to_string())?;
     let client = Client::connect(&device, address, &settings).map_err(|error| error.to_string())?;
     let (regions, begun) = (regions()?, Instant::now());
     let answered = thread::scope(|scope| {
@@ -170,7 +170,8 @@ impl Asked<'_> {
         match self {
             Self::Echo(mut caller) => caller.call(client).map_err(|fault| fault.to_string()),
             Self::Read(mut call, data) => {
-                client.call(&mut call).map_err(|error| error.to_string())?;
+                let reply = client.call(&mut call).map_err(|error| error.to_string())?;
+                reply.results().map_err(|error| error.to_string())?;
                 if call.result(0) == data { Ok(()) } else { Err(format!("the wrong {} octets came", data.len())) }
             }
         }

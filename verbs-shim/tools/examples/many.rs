@@ -46,7 +46,7 @@ fn run(address: &str, numbers: &[String], connected: &str) -> Result<(), String>
     let failed = |error: rpcrdma_verbs::Error| error.to_string();
     raise_descriptor_limit(count).map_err(failed)?;
     let device = Device::towards(address).map_err(failed)?;
-    let settings = Settings::client().to_builder().calls(1).build().map_err(|error| error.to_string())?;
+    let settings = Settings::builder().calls(1).build().map_err(|error| error.to_string())?;
     let before = resident()?;
     let began = Instant::now();
     let clients = (0..count).map(|number| {
@@ -86,7 +86,8 @@ fn calls(client: &Client<Device>, longest: Duration) -> Result<Vec<Duration>, St
     let mut call = Call::rpc(PROGRAM.0, PROGRAM.1, 0);
     while began.elapsed() < longest {
         let begins = Instant::now();
-        client.call(&mut call).map_err(|error| error.to_string())?;
+        let reply = client.call(&mut call).map_err(|error| error.to_string())?;
+        reply.results().map_err(|error| error.to_string())?;
         times.push(begins.elapsed());
     }
     Ok(times)

@@ -96,7 +96,7 @@ const fn is_repeatable(number: u32) -> bool {
 }
 
 fn call(address: SocketAddr, executed: &str, stop: &Path) -> Result<(), String> {
-    let settings = Settings::client().to_builder().keep_alive(Some(KEEP_ALIVE)).build();
+    let settings = Settings::builder().keep_alive(Some(KEEP_ALIVE)).build();
     let settings = settings.map_err(|error| error.to_string())?;
     let connect = move || Client::connect(&Device::towards(address)?, address, &settings);
     let client = Reconnecting::new(connect).with_pauses(Duration::from_millis(100), Duration::from_secs(2));
@@ -125,7 +125,7 @@ fn calls(client: &Reconnecting<Device>, thread: u32, stop: &Path) -> Vec<Made> {
         if is_repeatable(number) {
             call = call.repeatable();
         }
-        let outcome = client.call(&mut call);
+        let outcome = client.call(&mut call).map(drop);
         let is_right = call.result(0) == number.to_be_bytes().repeat(DATA / 4);
         made.push(Made { number, outcome, is_right });
     }

@@ -86,7 +86,7 @@ fn nothing_stays_registered(fabric: &Fabric) {
 fn good_calls(here: &Adapter) {
     for version in VERSIONS {
         let versions = Versions::from(version) | Versions::ONE;
-        let settings = Settings::client().to_builder().versions(versions).build().unwrap();
+        let settings = Settings::builder().versions(versions).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
         for carry in Carry::ALL {
             for length in [0, 3, 600] {
@@ -336,7 +336,7 @@ fn badly_served(fabric: &Fabric, version: Version, seed: u64, counts: &mut [usiz
     let [here, there] = adapters(fabric);
     let listener = there.listen(ADDRESS.parse().unwrap(), 16).unwrap();
     // Every other client is called too.
-    let settings = Settings::client().to_builder().versions(Versions::from(version)).served((seed % 2) as u32 * 4);
+    let settings = Settings::builder().versions(Versions::from(version)).served((seed % 2) as u32 * 4);
     let settings = settings.timeout(Some(SECOND / 10)).grace(SECOND / 10).build().unwrap();
     let sent = thread::scope(|scope| {
         let server = scope.spawn(move || {
@@ -428,7 +428,7 @@ fn properties_that_nobody_can_mean_stop_neither_a_client_nor_a_server() {
                     let mut peer = Peer::accept(&there, &listener, &[]);
                     serve_oddly(&mut peer, family, &property, Before::Nothing);
                 });
-                let settings = Settings::client().to_builder().versions(Versions::from(Version::Two(family)));
+                let settings = Settings::builder().versions(Versions::from(Version::Two(family)));
                 let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings.build().unwrap()).unwrap();
                 for item in [0, 6000] {
                     let mut message = Stream::from(rpc_call(client.xid(), 2, 0));
@@ -518,11 +518,11 @@ fn a_reply_of_another_version_is_none() {
                 let mut peer = Peer::accept(&there, &listener, &[]);
                 serve_oddly(&mut peer, family, &[99, 4, 0], Before::Version1);
             });
-            let settings = Settings::client().to_builder().timeout(Some(5 * SECOND));
+            let settings = Settings::builder().timeout(Some(5 * SECOND));
             let settings = settings.versions(Versions::from(Version::Two(family)) | Versions::ONE).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             for _ in 0..20 {
-                client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap();
+                client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap().results().unwrap();
             }
             assert_eq!(client.connection().version(), Some(Version::Two(family)));
         });
@@ -557,11 +557,8 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
                 most
             });
 
-            let client = Client::connect(
-                &here,
-                ADDRESS.parse().unwrap(),
-                &Settings::client().to_builder().calls(2).build().unwrap(),
-            );
+            let client =
+                Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::builder().calls(2).build().unwrap());
             let client = client.unwrap();
             let pending: Vec<_> =
                 (0..7).map(|_| client.start(Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24))).collect();
@@ -691,9 +688,9 @@ fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
                 peer.settle();
                 peer.got
             });
-            let settings = Settings::client().to_builder().served(8).build().unwrap();
+            let settings = Settings::builder().served(8).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
-            client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap();
+            client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap().results().unwrap();
             let answers: Vec<_> = server.join().unwrap().into();
             let mut refused = Vec::new();
             put(&mut refused, &[99, 1, 8, 4, 2]);

@@ -45,7 +45,7 @@ fn with_server(client: &Settings, server: Settings, run: impl FnOnce(&Fabric, &d
         let stopping = stopping;
         run(&fabric, &|| {
             let connection = Client::connect(&here, address, client).unwrap();
-            connection.call(&mut echo::null(&connection)).unwrap();
+            connection.call(&mut echo::null(&connection)).unwrap().results().unwrap();
             connection
         });
         drop(stopping);

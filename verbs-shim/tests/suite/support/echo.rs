@@ -110,7 +110,7 @@ impl<'a> Caller<'a> {
 
     pub(crate) fn call(&mut self) {
         self.prepare();
-        self.client.call(&mut self.call).unwrap();
+        self.client.call(&mut self.call).unwrap().results().unwrap();
         self.look();
     }
 

@@ -108,7 +108,8 @@ impl Caller {
     /// # Errors
     /// A [`CallFault`].
     pub fn call<V: Provider>(&mut self, client: &Client<V>) -> Result<(), CallFault> {
-        client.call(self.prepare()).map_err(CallFault::Call)?;
+        // `check` takes the reply apart.
+        let _ = client.call(self.prepare()).map_err(CallFault::Call)?;
         self.check().map_err(CallFault::Wrong)
     }
 
@@ -169,4 +170,12 @@ impl fmt::Display for CallFault {
     }
 }
 
-impl std::error::Error for CallFault {}
+impl std::error::Error for CallFault {
+    /// The cause of the error whose text this error has.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Call(error) => error.source(),
+            Self::Wrong(wrong) => wrong.source(),
+        }
+    }
+}

@@ -30,7 +30,7 @@
 //! thread::scope(|scope| {
 //!     let served = scope.spawn(move || listening.run(&what, &mut Vec::new()));
 //!     let client = Client::connect(&here, address, &Settings::client()).unwrap();
-//!     client.call(&mut Call::rpc(400_100, 1, 0)).unwrap();
+//!     client.call(&mut Call::rpc(400_100, 1, 0)).unwrap().results().unwrap();
 //!     // The next call is what the responder waits to see; there is nothing to do after it, so it is not answered.
 //!     assert!(client.call(&mut Call::rpc(400_100, 1, 0)).is_err());
 //!     let totals = served.join().unwrap().unwrap();

@@ -64,7 +64,7 @@ impl<V: Provider> ClientConnection for WeakConnection<V> {
     fn call(&self, mut call: Call) -> Called {
         let Some(connection) = self.upgrade() else { return Called::Unknown };
         match connection.call(&mut call) {
-            Ok(()) => call.accepted().map_or(Called::NotCarriedOut, |results| Called::Answered(results.to_vec())),
+            Ok(reply) => reply.results().map_or(Called::NotCarriedOut, |results| Called::Answered(results.to_vec())),
             Err(CallError::Error(_) | CallError::ErrorV2(_) | CallError::NotRegistered(_)) => Called::NotCarriedOut,
             Err(_) => Called::Unknown,
         }

@@ -41,7 +41,7 @@
 //!     // GETATTR of the root: it is a folder.
 //!     let mut call = Call::rpc(100_003, 3, 1);
 //!     call.message().push(b"\0\0\0\x04root");
-//!     client.call(&mut call).unwrap();
+//!     client.call(&mut call).unwrap().results().unwrap();
 //!     assert_eq!(call.accepted().unwrap().get(..8), Some(&[0, 0, 0, 0, 0, 0, 0, 2][..]));
 //!     stop.stop();
 //! });

@@ -124,7 +124,7 @@ fn data_of_any_length_is_continued_in_version_2_only() {
     thread::scope(|scope| {
         scope.spawn(|| server.serve(&programs()).unwrap());
         for versions in [Versions::ONE, Versions::TWO_A, Versions::TWO_B] {
-            let settings = Settings::client().to_builder().versions(versions).continued(u32::MAX).build().unwrap();
+            let settings = Settings::builder().versions(versions).continued(u32::MAX).build().unwrap();
             let client = Client::connect(&here, address, &settings).unwrap();
             for length in [0, 4000, 4096, 1_048_576] {
                 match Caller::echo(Carry::Continued, length, &client.connection().terms()) {
@@ -179,8 +179,7 @@ fn answer(client: &Client<Adapter>, header: &rpc::RpcCall<'_>, arguments: &[u8])
     let mut stream = Stream::from(octets);
     stream.push(arguments);
     let mut call = Call::new(stream, 100);
-    client.call(&mut call).unwrap();
-    match rpc::RpcReply::decode(call.reply()).unwrap().0.body {
+    match rpc::RpcReply::decode(client.call(&mut call).unwrap().message()).unwrap().0.body {
         ReplyBody::Accepted { status, mismatch, .. } => (status, mismatch),
         ReplyBody::Denied(denial) => {
             let versions = Mismatch { low: 2, high: 2 };
@@ -251,11 +250,11 @@ fn a_reply_with_one_wrong_octet_is_not_taken() {
     for at in [4, 57, 103] {
         *spoilt.lock().unwrap() = at;
         let call = caller.prepare();
-        client.call(call).unwrap();
+        client.call(call).map(drop).unwrap();
         assert_eq!(caller.check(), Err(Wrong::Octet(at - 4)));
     }
     *spoilt.lock().unwrap() = 3;
-    client.call(caller.prepare()).unwrap();
+    client.call(caller.prepare()).map(drop).unwrap();
     assert_eq!(caller.check(), Err(Wrong::Results(104)));
     stop.stop();
     served.join().unwrap().unwrap();

@@ -45,7 +45,7 @@ fn served(names: &str, form: Form, mut requester: impl FnMut(&Adapter, SocketAdd
 
 /// Calls of our client on one connection, until one ends without an answer. None may be taken for answered that was not.
 fn calls(here: &Adapter, address: SocketAddr, carry: Carry, over: &AtomicBool) {
-    let settings = Settings::client().to_builder().timeout(Some(3 * SILENCE)).grace(SILENCE);
+    let settings = Settings::builder().timeout(Some(3 * SILENCE)).grace(SILENCE);
     let settings = settings.remote_invalidation(false).build().unwrap();
     let Ok(client) = Client::connect(here, address, &settings) else { return };
     let mut caller = Caller::echo(carry, 1000, &client.connection().terms()).unwrap();

@@ -17,8 +17,16 @@ fn compound(client: &Client<Adapter>, operation: &[u32]) -> Vec<u32> {
     for word in [0, 1, 1].iter().chain(operation) {
         call.message().push(&word.to_be_bytes());
     }
-    client.call(&mut call).unwrap();
-    call.accepted().unwrap().as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).collect()
+    client
+        .call(&mut call)
+        .unwrap()
+        .results()
+        .unwrap()
+        .as_chunks()
+        .0
+        .iter()
+        .map(|word| u32::from_be_bytes(*word))
+        .collect()
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn ping_until(
     let stop = server.stopper();
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(service));
-        let settings = Settings::client().to_builder().timeout(Some(timeout)).build().unwrap();
+        let settings = Settings::builder().timeout(Some(timeout)).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings);
         let mut out = Vec::new();
         let summary = client.map(|client| run(&client, ADDRESS.parse().unwrap(), &plan, interrupted, &mut out));
@@ -234,7 +234,7 @@ fn a_server_that_vanishes_between_two_calls_is_reported_at_once() {
     let begun = Instant::now();
     let (shown, summary) = thread::scope(|scope| {
         scope.spawn(|| server.serve(&vanishing));
-        let settings = Settings::client().to_builder().keep_alive(Some(SECOND / 5)).build().unwrap();
+        let settings = Settings::builder().keep_alive(Some(SECOND / 5)).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let plan = Plan { interval: 100 * SECOND, ..plan(NULL, 5) };
         let mut out = Vec::new();
