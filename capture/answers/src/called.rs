@@ -37,10 +37,7 @@ pub(super) fn called(
 ) -> String {
     let mut text = match (name, procedure) {
         // The operations say it all.
-        (Some(name), _) if !operations.is_empty() => {
-            let name = name.strip_suffix(" COMPOUND").or_else(|| name.strip_suffix(" CB_COMPOUND")).unwrap_or(name);
-            name.to_owned()
-        }
+        (Some(name), _) if !operations.is_empty() => name.split(' ').next().unwrap_or_default().to_owned(),
         (Some(name), _) => name.to_owned(),
         (None, Some(Procedure { program, version, procedure })) => {
             format!("program {program} version {version} procedure {procedure}")

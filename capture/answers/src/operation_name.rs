@@ -3,7 +3,7 @@
 use core::fmt;
 
 use rpcrdma_dissector::Transaction;
-use rpcrdma_dissector::nfs::{CompoundOperation, Procedure};
+use rpcrdma_dissector::nfs::{CompoundOperation, CompoundRole, Procedure};
 use serde::{Serialize, Serializer};
 
 /// The name of what an RPC does: `NFSv3 READ`, and of a COMPOUND the operation that it is about.
@@ -32,11 +32,11 @@ impl OperationName {
     /// The name of what failed in an RPC: of a COMPOUND, the operation that ended it. That of the RPC if no operation did.
     pub(super) fn of_failure(transaction: &Transaction) -> Self {
         let failed = transaction.operations.iter().find(|operation| operation.status.is_some_and(|status| status != 0));
-        match failed {
-            Some(CompoundOperation { name: "unknown", code, .. }) => Self::Nfs4Number(*code),
-            Some(operation) => Self::Nfs4(operation.name),
-            None => Self::of_transaction(transaction),
-        }
+        failed.map_or_else(|| Self::of_transaction(transaction), Self::of_operation)
+    }
+
+    fn of_operation(operation: &CompoundOperation) -> Self {
+        operation.code.name().map_or(Self::Nfs4Number(operation.code.number()), Self::Nfs4)
     }
 
     pub(super) fn new(
@@ -46,8 +46,7 @@ impl OperationName {
     ) -> Self {
         let Some(procedure) = procedure else { return Self::Unknown };
         match main_operation(operations).and_then(|main| operations.get(main)) {
-            Some(CompoundOperation { name: "unknown", code, .. }) => Self::Nfs4Number(*code),
-            Some(operation) => Self::Nfs4(operation.name),
+            Some(operation) => Self::of_operation(operation),
             None => name.map_or(Self::ProcedureNumber(procedure), Self::Procedure),
         }
     }
@@ -96,7 +95,8 @@ fn serialize_joined<S: Serializer>(texts: [&str; 2], serializer: S) -> Result<S:
 /// Returns the operation that a COMPOUND is about: the first that does not merely lead up to another (OPEN, even if an ACCESS follows
 /// it), failing that GETATTR if it has one, and failing that its last.
 pub(super) fn main_operation(operations: &[CompoundOperation]) -> Option<usize> {
+    let is_of_attributes = |operation: &CompoundOperation| operation.code.traits().role == CompoundRole::Attributes;
     let main = operations.iter().position(|operation| !operation.leads());
-    let attributes = || operations.iter().position(|operation| operation.name.ends_with("GETATTR"));
+    let attributes = || operations.iter().position(|operation| is_of_attributes(operation));
     main.or_else(attributes).or(operations.len().checked_sub(1))
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::env;
 
+use rpcrdma_dissector::nfs::{self, OperationCode};
 use rpcrdma_dissector::{Address, Capture, Config, Events, FileError, Transaction};
 
 fn main() -> Result<(), FileError> {
@@ -33,8 +34,8 @@ pub fn octets_by_client(capture: Capture) -> Result<BTreeMap<Address, u64>, File
 fn octets_read(transaction: &Transaction) -> u64 {
     let Some(Ok(reply)) = transaction.reply.as_ref().map(|half| &half.message) else { return 0 };
     let is_read = |operation: usize| match transaction.operations.get(operation) {
-        Some(operation) => operation.name == "READ",
-        None => matches!(transaction.name, Some("NFSv2 READ" | "NFSv3 READ")),
+        Some(operation) => operation.code == OperationCode::READ,
+        None => matches!(transaction.procedure, Some(nfs::v2::READ | nfs::v3::READ)),
     };
     reply.items.iter().filter(|item| is_read(item.operation)).map(|item| u64::from(item.length)).sum()
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use rpcrdma_dissector::nfs::CompoundOperation;
+use rpcrdma_dissector::nfs::{CompoundOperation, DelegationConflict, OperationCode};
 use rpcrdma_dissector::{
     Address, CaptureEnd, Delivery, Direction, Message, OperationArguments, Owed, Recovered, RecoveryKind, Stamp, Time,
     Transaction, WaitEnd, Waiting,
@@ -25,12 +25,6 @@ const FOLLOWED: usize = 32;
 const MEANWHILE: usize = 256;
 /// The longest handle of a file, in octets (`NFS4_FHSIZE`).
 const HANDLE: usize = 128;
-
-/// Operations that conflict with a delegation of another client (RFC 8881 sections 10.4 and 10.4.2).
-const CONFLICTING: [&str; 7] = ["OPEN", "READ", "WRITE", "SETATTR", "REMOVE", "RENAME", "LINK"];
-
-/// Operations that bring data of a file to the server, which a client does before it returns a delegation.
-const FLUSHING: [&str; 4] = ["WRITE", "COMMIT", "SETATTR", "LAYOUTCOMMIT"];
 
 /// Reaction of a client to a recall.
 #[derive(Clone, Copy, Debug)]
@@ -169,23 +163,28 @@ pub(super) fn is_recall(transaction: &Transaction) -> bool {
 }
 
 fn has_recall(operations: &[CompoundOperation]) -> bool {
-    operations.iter().any(|operation| operation.name == "CB_RECALL")
+    operations.iter().any(|operation| operation.code == OperationCode::CB_RECALL)
 }
 
 impl Conflict {
     /// Returns the operation that conflicts with delegations; `None` if there is none.
     pub(super) fn of(arguments: &[OperationArguments<'_>]) -> Option<Self> {
-        let (name, operation) = arguments.iter().find_map(|operation| {
-            let name = operation.name.rsplit(' ').next()?;
-            CONFLICTING.contains(&name).then_some((name, operation))
-        })?;
-        let handle = match name {
-            "OPEN" => operation.named_handle.or(operation.handle.filter(|_| operation.file_name.is_none())),
-            "READ" | "WRITE" | "SETATTR" => operation.handle,
+        let mut conflicts = arguments.iter().filter_map(|operation| Some((operation.traits.conflict?, operation)));
+        let (conflict, operation) = conflicts.next()?;
+        let handle = match conflict {
+            DelegationConflict::Opened => {
+                operation.named_handle.or(operation.handle.filter(|_| operation.file_name.is_none()))
+            }
+            DelegationConflict::Data | DelegationConflict::Attributes => operation.handle,
             _ => None,
         };
-        Some(Self { handle: kept(handle), is_data: matches!(name, "READ" | "WRITE") })
+        Some(Self { handle: kept(handle), is_data: conflict == DelegationConflict::Data })
     }
+}
+
+/// The first operation with this code.
+fn find<'a, 'b>(arguments: &'a [OperationArguments<'b>], code: OperationCode) -> Option<&'a OperationArguments<'b>> {
+    arguments.iter().find(|operation| operation.operation == Some(code))
 }
 
 fn kept(handle: Option<&[u8]>) -> Option<Box<[u8]>> {
@@ -237,8 +236,7 @@ impl Recalls {
             return self.answer(transaction, arguments);
         }
         let Some(began) = transaction.began else { return };
-        let returned =
-            arguments.iter().find(|operation| operation.name == "DELEGRETURN").map(|operation| operation.handle);
+        let returned = find(arguments, OperationCode::DELEGRETURN).map(|operation| operation.handle);
         let is_end = |recall: &Recall| (recall.client, recall.server) == (transaction.from, transaction.to);
         for recall in self.followed.iter_mut().filter(|recall| is_end(recall)) {
             match returned {
@@ -259,8 +257,8 @@ impl Recalls {
         let key = (transaction.connection, transaction.xid, transaction.from);
         let is_it = |recall: &&mut Recall| (recall.connection, recall.xid, recall.server) == key;
         if let Some(recall) = self.followed.iter_mut().rev().chain(self.others.iter_mut().rev()).find(is_it) {
-            let handle = arguments.iter().find(|operation| operation.name == "CB_RECALL");
-            recall.handle = kept(handle.and_then(|operation| operation.handle));
+            let handle = find(arguments, OperationCode::CB_RECALL).and_then(|operation| operation.handle);
+            recall.handle = kept(handle);
             recall.answer = RecallAnswer::of(transaction).unwrap_or(RecallAnswer::Unknown);
         }
     }
@@ -331,7 +329,7 @@ impl Recall {
         let (from, until) = (began.time.0, transaction.reply.as_ref().map_or(u64::MAX, |reply| reply.stamp.time.0));
         let may_wait = || Conflict::of(arguments).is_some_and(|conflict| !conflict.is_data);
         let is_long = until.saturating_sub(from) >= SLOW;
-        let flushes = || transaction.operations.iter().any(|operation| FLUSHING.contains(&operation.name));
+        let flushes = || transaction.operations.iter().any(|operation| operation.code.traits().flushes);
         if until < self.sent.time.0 || !(is_long || flushes()) || self.is_after(began) && may_wait() {
             return;
         }

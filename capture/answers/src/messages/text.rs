@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io;
 
 use rpcrdma::lists::Chunks;
-use rpcrdma::v2::Family;
+use rpcrdma::v2::family_b::HeaderType;
+use rpcrdma::v2::{Family, family_a};
 use rpcrdma_dissector::nfs::Callback;
 use rpcrdma_dissector::{Captured, Decoded, Dialect, Direction, Files, Header, Message, PayloadPlace, Terminated};
 
@@ -67,8 +68,8 @@ impl Lines {
             line.print(PLAIN, format_args!("{:<5} {xid:<10} {:>5} {:<6}", "?", "", ""));
             return;
         };
-        let procedure = match message.type_name() {
-            Some(name) => short(name).to_owned(),
+        let procedure = match short(message) {
+            Some(name) => name.to_owned(),
             None => prefix.procedure.0.to_string(),
         };
         let style = if message.error().is_some() { FAULT } else { PLAIN };
@@ -129,19 +130,29 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     notes
 }
 
-/// The short name of `rdma_proc` or `rdma_htype` in a column.
-fn short(name: &'static str) -> &'static str {
-    match name {
-        "RDMA2_CONNPROP" | "RDMA2_CONNPROP_FINAL" => "PROP",
-        "RDMA2_CONNPROP_MIDDLE" => "PROP+",
-        "RDMA2_CALL_EXTERNAL" => "CEXT",
-        "RDMA2_CALL_MIDDLE" => "CMID",
-        "RDMA2_CALL_INLINE" => "CALL",
-        "RDMA2_REPLY_EXTERNAL" => "REXT",
-        "RDMA2_REPLY_MIDDLE" => "RMID",
-        "RDMA2_REPLY_INLINE" => "REPLY",
-        _ => name.trim_start_matches("RDMA_").trim_start_matches("RDMA2_"),
-    }
+/// The short name of `rdma_proc` or `rdma_htype` in a column; `None` for an unknown number.
+fn short(message: &Message) -> Option<&'static str> {
+    let (name, number) = (message.type_name()?, message.prefix()?.procedure.0);
+    let short = match message.dialect {
+        Dialect::Version2(Family::A) => (number == family_a::HeaderType::RDMA2_CONNPROP.0).then_some("PROP"),
+        Dialect::Version2(Family::B) => short_of_family_b(HeaderType(number)),
+        Dialect::Version1 | Dialect::Version2Unknown => None,
+    };
+    short.or(Some(name.trim_start_matches("RDMA_").trim_start_matches("RDMA2_")))
+}
+
+const fn short_of_family_b(header_type: HeaderType) -> Option<&'static str> {
+    Some(match header_type {
+        HeaderType::RDMA2_CONNPROP_FINAL => "PROP",
+        HeaderType::RDMA2_CONNPROP_MIDDLE => "PROP+",
+        HeaderType::RDMA2_CALL_EXTERNAL => "CEXT",
+        HeaderType::RDMA2_CALL_MIDDLE => "CMID",
+        HeaderType::RDMA2_CALL_INLINE => "CALL",
+        HeaderType::RDMA2_REPLY_EXTERNAL => "REXT",
+        HeaderType::RDMA2_REPLY_MIDDLE => "RMID",
+        HeaderType::RDMA2_REPLY_INLINE => "REPLY",
+        _ => return None,
+    })
 }
 
 /// Returns the additions of version 2: parts of a Payload stream, transport properties, grants.

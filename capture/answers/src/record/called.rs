@@ -91,7 +91,7 @@ impl CalledObject {
         operations: &[CompoundOperation],
         security: Option<Security>,
     ) -> Self {
-        let is_compound = name.is_some_and(|name| name.ends_with("COMPOUND"));
+        let is_compound = procedure.is_some_and(|procedure| procedure.is_compound(callback.is_callback()));
         let is_sealed = security == Some(Security::Privacy);
         let objects = || operations.iter().map(CompoundObject::new).collect();
         Self {
@@ -126,7 +126,7 @@ impl CompoundObject {
     fn new(operation: &CompoundOperation) -> Self {
         let CompoundOperation { code, name, status, .. } = *operation;
         let status = status.map(|number| NumberedObject { name: status::nfs4_name(number), number });
-        Self { name, number: code, status }
+        Self { name, number: code.number(), status }
     }
 }
 

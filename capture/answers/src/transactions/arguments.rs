@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rpcrdma_dissector::nfs::OperationCode;
 use rpcrdma_dissector::{Address, OperationArguments};
 use serde::Serialize;
 
@@ -62,8 +63,12 @@ impl<'a> ArgumentsObject<'a> {
 }
 
 fn says_more(arguments: &OperationArguments<'_>) -> bool {
-    let OperationArguments { name, file_name, offset, count, stateid, .. } = arguments;
-    *name == "PUTFH" || file_name.is_some() || offset.is_some() || count.is_some() || stateid.is_some()
+    let OperationArguments { operation, file_name, offset, count, stateid, .. } = arguments;
+    *operation == Some(OperationCode::PUTFH)
+        || file_name.is_some()
+        || offset.is_some()
+        || count.is_some()
+        || stateid.is_some()
 }
 
 /// A filehandle.

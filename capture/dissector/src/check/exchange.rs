@@ -10,7 +10,7 @@ use super::book::Book;
 use super::found::{About, Blame, Found};
 use super::written::{WrittenChunk, written};
 use crate::carrier::operation::Sides;
-use crate::nfs::{self, WalkError};
+use crate::nfs::{self, OperationCode, WalkError};
 use crate::rpc::header;
 use crate::rpc::header::write_lengths;
 use crate::rpc::known::{Security, Status, Walked};
@@ -384,7 +384,7 @@ fn is_end_of_link(subject: &Subject<'_>, (index, length): (usize, u64), word: u3
     let operation = subject.message.rpc.as_ref().and_then(|rpc| rpc.operations.last());
     let room = subject.offered().and_then(|offered| offered.writes.iter().nth(index)).map(|chunk| chunk.length());
     let octets_of_padding = (length.next_multiple_of(4) - length) as u32;
-    operation.is_some_and(|operation| operation.name == "READLINK")
+    operation.is_some_and(|operation| operation.code == OperationCode::READLINK)
         && room.is_some_and(|room| u64::from(word) > room)
         && word.trailing_zeros() >= 8 * octets_of_padding
 }

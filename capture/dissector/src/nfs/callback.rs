@@ -3,7 +3,9 @@
 //! No item of it is DDP-eligible (RFC 8267 section 6.5).
 
 use super::grammar::Item::{Array, Number, Opaque, OperationResults, Operations, Structure, Union};
-use super::grammar::{BOOL, HYPER, Item, Row, WORD, ok, ok_else, plain, row};
+use super::grammar::{BOOL, HYPER, Item, OperationTable, Row, WORD, ok, ok_else, operations, plain, row};
+use super::operation::CompoundRole::{Attributes, Leading};
+use super::operation::OperationCode;
 use super::v4::{BITMAP, FATTR, FSID, NFS_FH, OPEN_DELEGATION, OWNER, SESSIONID, STATEID, STATUS, WRITE_RESPONSE};
 
 pub(super) const PROCEDURES: &[Row] = &[
@@ -26,24 +28,27 @@ const REFERRING_CALL_LIST: Item = Structure(&[SESSIONID, Array(&[WORD, WORD])]);
 /// `offload_info4`: what was written, or how much was copied before the error.
 const OFFLOAD_INFO: Item = Union(&[(0, &[WRITE_RESPONSE])], Some(&[HYPER]));
 
-const OPERATIONS: &[Row] = &[
-    row(3, "CB_GETATTR", &[NFS_FH, BITMAP], ok(&[FATTR])),
-    row(4, "CB_RECALL", &[STATEID, BOOL, NFS_FH], STATUS),
-    row(5, "CB_LAYOUTRECALL", &[WORD, WORD, BOOL, LAYOUTRECALL], STATUS),
-    row(6, "CB_NOTIFY", &[STATEID, NFS_FH, Array(&[NOTIFY])], STATUS),
-    row(7, "CB_PUSH_DELEG", &[NFS_FH, OPEN_DELEGATION], STATUS),
-    row(8, "CB_RECALL_ANY", &[WORD, BITMAP], STATUS),
-    row(9, "CB_RECALLABLE_OBJ_AVAIL", &[WORD, BITMAP], STATUS),
-    row(10, "CB_RECALL_SLOT", &[WORD], STATUS),
+operations!(
+    OPERATIONS,
+    Callback,
+    row(3, CB_GETATTR, &[NFS_FH, BITMAP], ok(&[FATTR])).role(Attributes),
+    row(4, CB_RECALL, &[STATEID, BOOL, NFS_FH], STATUS),
+    row(5, CB_LAYOUTRECALL, &[WORD, WORD, BOOL, LAYOUTRECALL], STATUS),
+    row(6, CB_NOTIFY, &[STATEID, NFS_FH, Array(&[NOTIFY])], STATUS),
+    row(7, CB_PUSH_DELEG, &[NFS_FH, OPEN_DELEGATION], STATUS),
+    row(8, CB_RECALL_ANY, &[WORD, BITMAP], STATUS),
+    row(9, CB_RECALLABLE_OBJ_AVAIL, &[WORD, BITMAP], STATUS),
+    row(10, CB_RECALL_SLOT, &[WORD], STATUS),
     row(
         11,
-        "CB_SEQUENCE",
+        CB_SEQUENCE,
         &[SESSIONID, Number, Number, Number, Number, Array(&[REFERRING_CALL_LIST])],
         ok(&[SESSIONID, Number, Number, Number, Number]),
-    ),
-    row(12, "CB_WANTS_CANCELLED", &[BOOL, BOOL], STATUS),
-    row(13, "CB_NOTIFY_LOCK", &[NFS_FH, OWNER], STATUS),
-    row(14, "CB_NOTIFY_DEVICEID", &[Array(&[NOTIFY])], STATUS),
-    row(15, "CB_OFFLOAD", &[NFS_FH, STATEID, OFFLOAD_INFO], STATUS),
-    row(10044, "CB_ILLEGAL", &[], STATUS),
-];
+    )
+    .role(Leading),
+    row(12, CB_WANTS_CANCELLED, &[BOOL, BOOL], STATUS),
+    row(13, CB_NOTIFY_LOCK, &[NFS_FH, OWNER], STATUS),
+    row(14, CB_NOTIFY_DEVICEID, &[Array(&[NOTIFY])], STATUS),
+    row(15, CB_OFFLOAD, &[NFS_FH, STATEID, OFFLOAD_INFO], STATUS),
+    row(10044, CB_ILLEGAL, &[], STATUS),
+);

@@ -3,6 +3,7 @@
 //! The tables keep only what is needed to step over an item: how many octets it takes, and whether a peer may move it
 //! out of the Payload stream. Their depth is fixed, so stepping through them needs a bounded amount of stack.
 
+use super::operation::{CompoundRole, DelegationConflict, FilehandleStep, OperationCode, OperationTraits};
 use super::walk::Mark;
 
 /// Items that follow one another.
@@ -21,8 +22,10 @@ pub(super) enum Item {
     CallbackProgram,
     /// Variable-length opaque data or a string (sections 4.10 and 4.11).
     Opaque,
-    /// An [`Item::Opaque`] that is DDP-eligible (RFC 8267 sections 4 and 6.1).
+    /// An [`Item::Opaque`] that is DDP-eligible (RFC 8267 sections 4 and 6.1): file data.
     Data,
+    /// The same for the text of a link.
+    LinkText,
     /// A variable-length array of words that say nothing about people, files or machines: `bitmap4`, statuses, flavors.
     Words,
     /// A variable-length array (section 4.13).
@@ -36,9 +39,9 @@ pub(super) enum Item {
     /// A structure (section 4.14).
     Structure(Xdr),
     /// The operations of a COMPOUND (RFC 7530 section 15.2.1), counted, each begun by its number.
-    Operations(&'static [Row]),
+    Operations(&'static OperationTable),
     /// The results of those operations (RFC 7530 section 15.2.2).
-    OperationResults(&'static [Row]),
+    OperationResults(&'static OperationTable),
 }
 
 /// An offset in a file.
@@ -67,6 +70,15 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) arguments: Xdr,
     pub(super) results: Results,
+    pub(super) traits: OperationTraits,
+}
+
+/// The operations of COMPOUND or of CB_COMPOUND.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OperationTable {
+    pub(super) rows: &'static [Row],
+    /// Makes the code of an operation from the number.
+    pub(super) code: fn(u32) -> OperationCode,
 }
 
 /// Results of a procedure or an operation.
@@ -88,7 +100,7 @@ pub(super) enum Results {
 impl Results {
     /// Returns true if a result here may be moved to a Write chunk. No protocol has such an item deeper than this.
     pub(super) fn may_be_reduced(&self) -> bool {
-        self.items().iter().any(|item| matches!(item, Item::Data))
+        self.items().iter().any(|item| matches!(item, Item::Data | Item::LinkText))
     }
 
     /// Returns true if a result here may be long, may not be reduced, and is not limited by the arguments.
@@ -96,12 +108,9 @@ impl Results {
         self.items().iter().any(|item| matches!(item, Item::Marked(Mark::Unlimited, _)))
     }
 
-    /// The operations of which these are the results, if they are those of a COMPOUND.
-    pub(super) fn operations(&self) -> Option<&'static [Row]> {
-        self.items().iter().find_map(|item| match item {
-            Item::OperationResults(table) => Some(*table),
-            _ => None,
-        })
+    /// Returns true if these are the results of a COMPOUND.
+    pub(super) fn are_of_operations(&self) -> bool {
+        self.items().iter().any(|item| matches!(item, Item::OperationResults(_)))
     }
 
     /// Returns the items that follow if all went well.
@@ -113,8 +122,68 @@ impl Results {
 
 /// A row of a table.
 pub(super) const fn row(code: u32, name: &'static str, arguments: Xdr, results: Results) -> Row {
-    Row { code, name, arguments, results }
+    Row { code, name, arguments, results, traits: OperationTraits::NONE }
 }
+
+impl Row {
+    pub(super) const fn role(mut self, role: CompoundRole) -> Self {
+        self.traits.role = role;
+        self
+    }
+
+    pub(super) const fn filehandle(mut self, step: FilehandleStep) -> Self {
+        self.traits.filehandle = step;
+        self
+    }
+
+    pub(super) const fn conflict(mut self, conflict: DelegationConflict) -> Self {
+        self.traits.conflict = Some(conflict);
+        self
+    }
+
+    pub(super) const fn flushes(mut self) -> Self {
+        self.traits.flushes = true;
+        self
+    }
+}
+
+/// A table of operations, and a constant of [`OperationCode`] for each: number and name are written once.
+macro_rules! operations {
+    (
+        $table:ident, $kind:ident,
+        $(row($number:literal, $name:ident, $arguments:expr, $results:expr $(,)?) $(.$property:ident($($value:expr)?))*),* $(,)?
+    ) => {
+        impl OperationCode {
+            $(
+                #[doc = concat!("`OP_", stringify!($name), "`.")]
+                pub const $name: Self = Self::$kind($number);
+            )*
+        }
+
+        pub(super) const $table: &OperationTable = &OperationTable {
+            rows: &[$(row($number, stringify!($name), $arguments, $results)$(.$property($($value)?))*),*],
+            code: OperationCode::$kind,
+        };
+    };
+}
+
+/// A table of the procedures of a version of a program, and a constant of [`Procedure`](super::Procedure) for each.
+macro_rules! procedures {
+    (
+        $table:ident, ($program:expr, $version:literal, $prefix:literal),
+        $(row($number:literal, $name:ident, $arguments:expr, $results:expr $(,)?) $(.$property:ident($($value:expr)?))*),* $(,)?
+    ) => {
+        $(
+            #[doc = concat!($prefix, stringify!($name), ".")]
+            pub const $name: Procedure = Procedure { program: $program, version: $version, procedure: $number };
+        )*
+
+        pub(super) const $table: &[Row] =
+            &[$(row($number, concat!($prefix, stringify!($name)), $arguments, $results)$(.$property($($value)?))*),*];
+    };
+}
+
+pub(super) use {operations, procedures};
 
 /// Results that have no status.
 pub(super) const fn plain(items: Xdr) -> Results {
@@ -161,6 +230,7 @@ mod tests {
             | Item::CallbackProgram
             | Item::Opaque
             | Item::Data
+            | Item::LinkText
             | Item::Words
             | Item::Array(_) => 4,
             Item::Optional(_) | Item::List(_) | Item::Operations(_) | Item::OperationResults(_) => 4,
@@ -188,8 +258,8 @@ mod tests {
                 let arms = arms.iter().map(|arm| check(arm.1)).max().unwrap_or(0);
                 arms.max(otherwise.map_or(0, check))
             }
-            Item::Operations(table) | Item::OperationResults(table) => check_table(table),
-            Item::Number | Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words => 0,
+            Item::Operations(table) | Item::OperationResults(table) => check_table(table.rows),
+            Item::Number | Item::CallbackProgram | Item::Opaque | Item::Data | Item::LinkText | Item::Words => 0,
         }
     }
 
@@ -223,7 +293,7 @@ mod tests {
                 }
                 for item in row.arguments {
                     if let Item::Operations(table) = item {
-                        reads(table, names);
+                        reads(table.rows, names);
                     }
                 }
             }

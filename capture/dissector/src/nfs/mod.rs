@@ -12,56 +12,34 @@ mod callback;
 mod echo;
 mod grammar;
 mod mount;
+mod operation;
+mod procedure;
 mod sessions;
 pub mod status;
 #[cfg(test)]
 mod tests;
-mod v2;
-mod v3;
-mod v4;
+pub mod v2;
+pub mod v3;
+pub mod v4;
 mod walk;
 mod walker;
 
 use core::ops::{Range, RangeInclusive};
 
-use rpcrdma::rpc::RpcCall;
-
 use grammar::Row;
+pub use operation::{
+    CompoundOperation, CompoundRole, DelegationConflict, FilehandleStep, OperationCode, OperationTraits,
+};
+pub use procedure::Procedure;
 pub use sessions::Sessions;
 pub use walk::{
-    BodyPiece, ChannelLimits, CompoundOperation, DataItem, PieceKind, Reduced, ResultRoom, SessionId, SessionLimits,
+    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, SessionId, SessionLimits,
     Walk, WalkError,
 };
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
 
-/// The procedure that an RPC call header names (RFC 5531 section 9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Procedure {
-    /// The remote program number.
-    pub program: u32,
-    /// The version of the program.
-    pub version: u32,
-    /// The procedure number.
-    pub procedure: u32,
-}
-
-impl From<&RpcCall<'_>> for Procedure {
-    fn from(call: &RpcCall<'_>) -> Self {
-        Self { program: call.program, version: call.version, procedure: call.procedure }
-    }
-}
-
 impl Procedure {
-    /// The NFS program.
-    pub const NFS: u32 = 100_003;
-    /// The MOUNT program.
-    pub const MOUNT: u32 = 100_005;
-    /// The NFSACL program.
-    pub const NFSACL: u32 = 100_227;
-    /// The echo program of `rpcrdma-serve`.
-    pub const ECHO: u32 = 0x2000_8166;
-
     /// Program, version and procedure as people write them: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` if unknown.
     ///
     /// A client chooses the program number of its callbacks (RFC 8881 section 18.36): for a `callback`, only the
@@ -86,6 +64,50 @@ impl Procedure {
             _ => return None,
         };
         grammar::find(table, self.procedure)
+    }
+
+    /// Returns true for a procedure that consists of operations: COMPOUND and CB_COMPOUND.
+    #[must_use]
+    pub fn is_compound(&self, callback: bool) -> bool {
+        self.row(callback).is_some_and(|row| row.results.are_of_operations())
+    }
+
+    pub(crate) fn traits(&self, callback: bool) -> OperationTraits {
+        self.row(callback).map(|row| row.traits).unwrap_or_default()
+    }
+}
+
+impl OperationCode {
+    fn row(self) -> Option<&'static Row> {
+        match self {
+            Self::Compound(number) => grammar::find(v4::OPERATIONS.rows, number),
+            Self::Callback(number) => grammar::find(callback::OPERATIONS.rows, number),
+        }
+    }
+
+    /// Name without `OP_`; `None` for an unknown number.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        self.row().map(|row| row.name)
+    }
+
+    /// Properties of the operation: the default ones for an unknown number.
+    #[must_use]
+    pub fn traits(self) -> OperationTraits {
+        self.row().map(|row| row.traits).unwrap_or_default()
+    }
+
+    /// Returns true if results of the operation may be reduced, or if the number is unknown.
+    fn may_reduce_results(self) -> bool {
+        self.row().is_none_or(|row| row.results.may_be_reduced())
+    }
+}
+
+impl CompoundOperation {
+    /// Returns true if the operation only leads up to the one that its COMPOUND is about.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        self.code.traits().role != CompoundRole::Subject
     }
 }
 
@@ -195,22 +217,21 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
     let number = |item: &MarkedItem<'_>| item.octets.first_chunk().map(|word| u32::from_be_bytes(*word));
     let count =
         |operation| marked.iter().find(|item| (item.operation, item.mark) == (operation, Mark::Count)).and_then(number);
-    let data = match row.results.operations() {
-        Some(table) => {
-            let is_data = |code| grammar::find(table, code).is_some_and(|row| row.results.may_be_reduced());
-            let numbered = (0..).zip(&operations).filter(|(_, operation)| is_data(operation.code));
-            numbered.map(|(index, _)| count(index)).collect()
-        }
-        None if row.results.may_be_reduced() => vec![count(0)],
-        None => Vec::new(),
+    let data = if row.results.are_of_operations() {
+        let numbered = (0..).zip(&operations).filter(|(_, operation)| operation.code.may_reduce_results());
+        numbered.map(|(index, _)| count(index)).collect()
+    } else if row.results.may_be_reduced() {
+        vec![count(0)]
+    } else {
+        Vec::new()
     };
     let listings = marked.iter().filter(|item| item.mark == Mark::Listing).filter_map(number).map(u64::from).sum();
-    let unlimited = match row.results.operations() {
-        Some(table) => {
-            let is_unlimited = |code| grammar::find(table, code).is_some_and(|row| row.results.is_unlimited());
-            operations.iter().filter(|operation| is_unlimited(operation.code)).count()
-        }
-        None => usize::from(row.results.is_unlimited()),
+    let is_unlimited =
+        |operation: &&CompoundOperation| operation.code.row().is_some_and(|row| row.results.is_unlimited());
+    let unlimited = if row.results.are_of_operations() {
+        operations.iter().filter(is_unlimited).count()
+    } else {
+        usize::from(row.results.is_unlimited())
     };
     let unlimited = unlimited.saturating_add(marked.iter().filter(|item| asks_for_long_attributes(item)).count());
     let unlimited = u32::try_from(unlimited).unwrap_or(u32::MAX);
@@ -312,12 +333,13 @@ pub fn pieces_of_results(
 pub(crate) fn may_reduce_results(
     procedure: Procedure,
     callback: bool,
-    mut operations: impl Iterator<Item = u32>,
+    mut operations: impl Iterator<Item = OperationCode>,
 ) -> bool {
     let Some(row) = procedure.row(callback) else { return true };
-    match row.results.operations() {
-        Some(table) => operations.any(|code| grammar::find(table, code).is_none_or(|row| row.results.may_be_reduced())),
-        None => row.results.may_be_reduced(),
+    if row.results.are_of_operations() {
+        operations.any(OperationCode::may_reduce_results)
+    } else {
+        row.results.may_be_reduced()
     }
 }
 

@@ -7,8 +7,8 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-const COMPOUND: Procedure = Procedure { program: Procedure::NFS, version: 4, procedure: 1 };
-const READ3: Procedure = Procedure { program: Procedure::NFS, version: 3, procedure: 6 };
+const COMPOUND: Procedure = v4::COMPOUND;
+const READ3: Procedure = v3::READ;
 
 fn names(walk: &Walk) -> Vec<&'static str> {
     walk.operations.iter().map(|operation| operation.name).collect()
@@ -245,7 +245,10 @@ fn read_chunks_are_matched_by_position() {
 #[test]
 fn what_is_unknown_is_said() {
     let walk = arguments(COMPOUND, false, &words(&[0, 2, 2, 24, 76, 1]), 0, Reduced::Call(&[]));
-    assert_eq!(walk.operations[1], CompoundOperation { code: 76, name: "unknown", status: None });
+    assert_eq!(
+        walk.operations[1],
+        CompoundOperation { code: OperationCode::Compound(76), name: "unknown", status: None }
+    );
     assert_eq!(
         walk.end.unwrap_err(),
         WalkError { at: 16, operation: Some("NFSv4 COMPOUND"), reason: WalkError::UNKNOWN_OPERATION }
@@ -284,7 +287,7 @@ fn errors_with_a_body() {
     let body = reply(&operations);
     let walk = results(COMPOUND, false, &body, Reduced::Reply(&[]));
     assert_eq!((&walk.end, walk.consumed), (&Ok(()), body.len()));
-    let seen: Vec<_> = walk.operations.iter().map(|operation| (operation.code, operation.status)).collect();
+    let seen: Vec<_> = walk.operations.iter().map(|operation| (operation.code.number(), operation.status)).collect();
     let expected: Vec<_> = operations.iter().map(|operation| (operation[0], Some(operation[1]))).collect();
     assert_eq!(seen, expected);
 }
@@ -362,7 +365,10 @@ fn rare_callbacks() {
     let refused = words(&[10071, 1, 0x6100_0000, 1, 11, 10071]);
     let walk = results(COMPOUND, true, &refused, Reduced::Reply(&[]));
     assert_eq!((walk.end, walk.consumed, walk.status), (Ok(()), refused.len(), Some(10071)));
-    assert_eq!(walk.operations, [CompoundOperation { code: 11, name: "CB_SEQUENCE", status: Some(10071) }]);
+    assert_eq!(
+        walk.operations,
+        [CompoundOperation { code: OperationCode::CB_SEQUENCE, name: "CB_SEQUENCE", status: Some(10071) }]
+    );
 }
 
 #[test]
@@ -477,7 +483,7 @@ fn what_tshark_dissects_is_stepped_over() {
         let replying = results(procedure, reverse, &reply, Reduced::Reply(&[]));
         for (walk, body) in [(calling, call), (replying, reply)] {
             assert_eq!((walk.end, walk.consumed), (Ok(()), body.len()), "{called}");
-            let codes: Vec<_> = walk.operations.iter().map(|operation| operation.code).collect();
+            let codes: Vec<_> = walk.operations.iter().map(|operation| operation.code.number()).collect();
             match program {
                 "op" => assert_eq!(codes, [code, 22]),
                 "cb" => assert_eq!(codes, [code, 10]),
@@ -510,4 +516,17 @@ fn names_of_procedures() {
     ] {
         assert_eq!(Procedure { program, version, procedure }.name(false), name);
     }
+}
+
+#[test]
+fn the_two_programs_of_version_4_count_their_operations_separately() {
+    let names = |number| [OperationCode::Compound(number), OperationCode::Callback(number)].map(OperationCode::name);
+    assert_eq!(names(4), [Some("CLOSE"), Some("CB_RECALL")]);
+    assert_eq!(names(22), [Some("PUTFH"), None]);
+    assert_eq!(OperationCode::CB_RECALL, OperationCode::Callback(4));
+    let roles = [OperationCode::GETATTR, OperationCode::SEQUENCE, OperationCode::READ, OperationCode::Compound(76)];
+    let roles = roles.map(|code| code.traits().role);
+    assert_eq!(roles, [CompoundRole::Attributes, CompoundRole::Leading, CompoundRole::Subject, CompoundRole::Subject]);
+    let compound = [(v4::COMPOUND, false), (v4::COMPOUND, true), (v4::NULL, false), (v3::READ, false)];
+    assert_eq!(compound.map(|(procedure, callback)| procedure.is_compound(callback)), [true, true, false, false]);
 }

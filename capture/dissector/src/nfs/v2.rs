@@ -1,7 +1,9 @@
 //! NFS version 2 (RFC 1094 section 2.2).
 
-use super::grammar::Item::{Data, Fixed, List, Marked, Opaque};
-use super::grammar::{BOOL, COUNT, Item, NAME, Results, Row, WORD, ok, plain, row};
+use super::grammar::Item::{Data, Fixed, LinkText, List, Marked, Opaque};
+use super::grammar::{BOOL, COUNT, Item, NAME, Results, Row, WORD, ok, plain, procedures, row};
+use super::operation::DelegationConflict;
+use super::procedure::Procedure;
 use super::walk::Mark;
 
 /// `fhandle` (section 2.3.3).
@@ -21,25 +23,27 @@ const DIROPRES: Results = ok(&[FHANDLE, FATTR]);
 /// `stat` alone (section 2.3.1).
 const STAT: Results = ok(&[]);
 
-pub(super) const PROCEDURES: &[Row] = &[
-    row(0, "NFSv2 NULL", &[], plain(&[])),
-    row(1, "NFSv2 GETATTR", &[FHANDLE], ATTRSTAT),
-    row(2, "NFSv2 SETATTR", &[FHANDLE, SATTR], ATTRSTAT),
-    row(3, "NFSv2 ROOT", &[], plain(&[])),
-    row(4, "NFSv2 LOOKUP", &[DIROPARGS], DIROPRES),
-    row(5, "NFSv2 READLINK", &[FHANDLE], ok(&[Data])),
+procedures!(
+    PROCEDURES,
+    (Procedure::NFS, 2, "NFSv2 "),
+    row(0, NULL, &[], plain(&[])),
+    row(1, GETATTR, &[FHANDLE], ATTRSTAT),
+    row(2, SETATTR, &[FHANDLE, SATTR], ATTRSTAT).conflict(DelegationConflict::Attributes),
+    row(3, ROOT, &[], plain(&[])),
+    row(4, LOOKUP, &[DIROPARGS], DIROPRES),
+    row(5, READLINK, &[FHANDLE], ok(&[LinkText])),
     // offset, count, totalcount
-    row(6, "NFSv2 READ", &[FHANDLE, OFFSET, COUNT, WORD], ok(&[FATTR, Data])),
-    row(7, "NFSv2 WRITECACHE", &[], plain(&[])),
+    row(6, READ, &[FHANDLE, OFFSET, COUNT, WORD], ok(&[FATTR, Data])).conflict(DelegationConflict::Data),
+    row(7, WRITECACHE, &[], plain(&[])),
     // beginoffset, offset, totalcount
-    row(8, "NFSv2 WRITE", &[FHANDLE, WORD, OFFSET, WORD, Data], ATTRSTAT),
-    row(9, "NFSv2 CREATE", &[DIROPARGS, SATTR], DIROPRES),
-    row(10, "NFSv2 REMOVE", &[DIROPARGS], STAT),
-    row(11, "NFSv2 RENAME", &[DIROPARGS, DIROPARGS], STAT),
-    row(12, "NFSv2 LINK", &[FHANDLE, DIROPARGS], STAT),
-    row(13, "NFSv2 SYMLINK", &[DIROPARGS, Data, SATTR], STAT),
-    row(14, "NFSv2 MKDIR", &[DIROPARGS, SATTR], DIROPRES),
-    row(15, "NFSv2 RMDIR", &[DIROPARGS], STAT),
-    row(16, "NFSv2 READDIR", &[FHANDLE, Fixed(8)], ok(&[List(&[WORD, Opaque, WORD]), BOOL])),
-    row(17, "NFSv2 STATFS", &[FHANDLE], ok(&[Fixed(20)])),
-];
+    row(8, WRITE, &[FHANDLE, WORD, OFFSET, WORD, Data], ATTRSTAT).conflict(DelegationConflict::Data),
+    row(9, CREATE, &[DIROPARGS, SATTR], DIROPRES),
+    row(10, REMOVE, &[DIROPARGS], STAT).conflict(DelegationConflict::Entry),
+    row(11, RENAME, &[DIROPARGS, DIROPARGS], STAT).conflict(DelegationConflict::Entry),
+    row(12, LINK, &[FHANDLE, DIROPARGS], STAT).conflict(DelegationConflict::Entry),
+    row(13, SYMLINK, &[DIROPARGS, LinkText, SATTR], STAT),
+    row(14, MKDIR, &[DIROPARGS, SATTR], DIROPRES),
+    row(15, RMDIR, &[DIROPARGS], STAT),
+    row(16, READDIR, &[FHANDLE, Fixed(8)], ok(&[List(&[WORD, Opaque, WORD]), BOOL])),
+    row(17, STATFS, &[FHANDLE], ok(&[Fixed(20)])),
+);

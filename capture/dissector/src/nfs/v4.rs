@@ -3,23 +3,30 @@
 //!
 //! One table serves all minor versions: none changes the meaning of an operation's number or its XDR.
 
-use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
+use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, LinkText, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Marked, Number, Optional, Structure, Union, Words};
 use super::grammar::{
-    Arm, BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row,
+    Arm, BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, OperationTable, Results, Row, WORD, Xdr, ok, ok_else, ok_or,
+    operations, plain, procedures, row,
 };
+use super::operation::CompoundRole::{Attributes, Leading};
+use super::operation::FilehandleStep::{Forget, Get, Name, Put, Restore, Save, UseSaved};
+use super::operation::{DelegationConflict, OperationCode};
+use super::procedure::Procedure;
 use super::walk::Mark;
 
-pub(super) const PROCEDURES: &[Row] = &[
-    row(0, "NFSv4 NULL", &[], plain(&[])),
+procedures!(
+    PROCEDURES,
+    (Procedure::NFS, 4, "NFSv4 "),
+    row(0, NULL, &[], plain(&[])),
     row(
         1,
-        "NFSv4 COMPOUND",
+        COMPOUND,
         // tag, minorversion, argarray; status, tag, resarray
         &[Opaque, Number, Operations(OPERATIONS)],
         ok_else(&[Opaque, OperationResults(OPERATIONS)], &[Opaque, OperationResults(OPERATIONS)]),
     ),
-];
+);
 
 // Basic types (RFC 8881 section 3.2, RFC 7862 section 4 onwards).
 pub(super) const STATEID: Item = Marked(Mark::Stateid, &Fixed(16));
@@ -119,166 +126,179 @@ const NFS4ERR_OFFLOAD_NO_REQS: u32 = 10094;
 pub(super) const STATUS: Results = ok(&[]);
 const CHANGED: Results = ok(&[CHANGE_INFO]);
 
-const OPERATIONS: &[Row] = &[
+operations!(
+    OPERATIONS,
+    Compound,
     // Minor version 0 (RFC 7530 section 16).
-    row(3, "ACCESS", &[Number], ok(&[Number, Number])),
-    row(4, "CLOSE", &[WORD, STATEID], ok(&[STATEID])),
-    row(5, "COMMIT", &[OFFSET, COUNT], ok(&[VERIFIER])),
+    row(3, ACCESS, &[Number], ok(&[Number, Number])),
+    row(4, CLOSE, &[WORD, STATEID], ok(&[STATEID])),
+    row(5, COMMIT, &[OFFSET, COUNT], ok(&[VERIFIER])).flushes(),
     row(
         6,
-        "CREATE",
+        CREATE,
         // createtype4: NF4BLK, NF4CHR, NF4LNK; objname; createattrs
-        &[Union(&[(3, &[Fixed(8)]), (4, &[Fixed(8)]), (5, &[Data])], Some(&[])), COMPONENT, FATTR],
+        &[Union(&[(3, &[Fixed(8)]), (4, &[Fixed(8)]), (5, &[LinkText])], Some(&[])), COMPONENT, FATTR],
         ok(&[CHANGE_INFO, BITMAP]),
-    ),
-    row(7, "DELEGPURGE", &[CLIENTID], STATUS),
-    row(8, "DELEGRETURN", &[STATEID], STATUS),
-    row(9, "GETATTR", &[ASKED_ATTRIBUTES], ok(&[FATTR])),
-    row(10, "GETFH", &[], ok(&[NFS_FH])),
-    row(11, "LINK", &[COMPONENT], CHANGED),
-    row(12, "LOCK", &[WORD, BOOL, HYPER, HYPER, LOCKER], ok_or(&[STATEID], DENIED)),
-    row(13, "LOCKT", &[WORD, HYPER, HYPER, OWNER], ok_or(&[], DENIED)),
-    row(14, "LOCKU", &[WORD, WORD, STATEID, HYPER, HYPER], ok(&[STATEID])),
-    row(15, "LOOKUP", &[COMPONENT], STATUS),
-    row(16, "LOOKUPP", &[], STATUS),
-    row(17, "NVERIFY", &[FATTR], STATUS),
+    )
+    .filehandle(Name),
+    row(7, DELEGPURGE, &[CLIENTID], STATUS),
+    row(8, DELEGRETURN, &[STATEID], STATUS),
+    row(9, GETATTR, &[ASKED_ATTRIBUTES], ok(&[FATTR])).role(Attributes),
+    row(10, GETFH, &[], ok(&[NFS_FH])).role(Leading).filehandle(Get),
+    row(11, LINK, &[COMPONENT], CHANGED).conflict(DelegationConflict::Entry),
+    row(12, LOCK, &[WORD, BOOL, HYPER, HYPER, LOCKER], ok_or(&[STATEID], DENIED)),
+    row(13, LOCKT, &[WORD, HYPER, HYPER, OWNER], ok_or(&[], DENIED)),
+    row(14, LOCKU, &[WORD, WORD, STATEID, HYPER, HYPER], ok(&[STATEID])),
+    row(15, LOOKUP, &[COMPONENT], STATUS).filehandle(Name),
+    row(16, LOOKUPP, &[], STATUS).filehandle(Forget),
+    row(17, NVERIFY, &[FATTR], STATUS).role(Leading),
     row(
         18,
-        "OPEN",
+        OPEN,
         &[WORD, WORD, WORD, OWNER, OPENFLAG, OPEN_CLAIM],
         ok(&[STATEID, CHANGE_INFO, WORD, BITMAP, OPEN_DELEGATION]),
-    ),
-    row(19, "OPENATTR", &[BOOL], STATUS),
-    row(20, "OPEN_CONFIRM", &[STATEID, WORD], ok(&[STATEID])),
-    row(21, "OPEN_DOWNGRADE", &[STATEID, WORD, WORD, WORD], ok(&[STATEID])),
-    row(22, "PUTFH", &[NFS_FH], STATUS),
-    row(23, "PUTPUBFH", &[], STATUS),
-    row(24, "PUTROOTFH", &[], STATUS),
-    row(25, "READ", &[STATEID, OFFSET, COUNT], ok(&[Number, Data])),
+    )
+    .filehandle(Name)
+    .conflict(DelegationConflict::Opened),
+    row(19, OPENATTR, &[BOOL], STATUS).filehandle(Forget),
+    row(20, OPEN_CONFIRM, &[STATEID, WORD], ok(&[STATEID])),
+    row(21, OPEN_DOWNGRADE, &[STATEID, WORD, WORD, WORD], ok(&[STATEID])),
+    row(22, PUTFH, &[NFS_FH], STATUS).role(Leading).filehandle(Put),
+    row(23, PUTPUBFH, &[], STATUS).role(Leading).filehandle(Forget),
+    row(24, PUTROOTFH, &[], STATUS).role(Leading).filehandle(Forget),
+    row(25, READ, &[STATEID, OFFSET, COUNT], ok(&[Number, Data])).conflict(DelegationConflict::Data),
     row(
         26,
-        "READDIR",
+        READDIR,
         &[HYPER, VERIFIER, Number, LISTING, BITMAP],
         ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), Number]),
     ),
-    row(27, "READLINK", &[], ok(&[Data])),
-    row(28, "REMOVE", &[COMPONENT], CHANGED),
-    row(29, "RENAME", &[COMPONENT, COMPONENT], ok(&[CHANGE_INFO, CHANGE_INFO])),
-    row(30, "RENEW", &[CLIENTID], STATUS),
-    row(31, "RESTOREFH", &[], STATUS),
-    row(32, "SAVEFH", &[], STATUS),
-    row(33, "SECINFO", &[COMPONENT], SECINFO),
-    row(34, "SETATTR", &[STATEID, FATTR], ok_else(&[BITMAP], &[BITMAP])),
+    row(27, READLINK, &[], ok(&[LinkText])),
+    row(28, REMOVE, &[COMPONENT], CHANGED).conflict(DelegationConflict::Entry),
+    row(29, RENAME, &[COMPONENT, COMPONENT], ok(&[CHANGE_INFO, CHANGE_INFO]))
+        .filehandle(UseSaved)
+        .conflict(DelegationConflict::Entry),
+    row(30, RENEW, &[CLIENTID], STATUS),
+    row(31, RESTOREFH, &[], STATUS).role(Leading).filehandle(Restore),
+    row(32, SAVEFH, &[], STATUS).role(Leading).filehandle(Save),
+    row(33, SECINFO, &[COMPONENT], SECINFO),
+    row(34, SETATTR, &[STATEID, FATTR], ok_else(&[BITMAP], &[BITMAP]))
+        .conflict(DelegationConflict::Attributes)
+        .flushes(),
     row(
         35,
-        "SETCLIENTID",
+        SETCLIENTID,
         // client (verifier, id), callback (program, location), callback_ident
         &[VERIFIER, Opaque, CallbackProgram, NETADDR, WORD],
         ok_or(&[CLIENTID, VERIFIER], &[(NFS4ERR_CLID_INUSE, &[NETADDR])]),
     ),
-    row(36, "SETCLIENTID_CONFIRM", &[CLIENTID, VERIFIER], STATUS),
-    row(37, "VERIFY", &[FATTR], STATUS),
-    row(38, "WRITE", &[STATEID, OFFSET, Number, Data], ok(&[Number, Number, VERIFIER])),
-    row(39, "RELEASE_LOCKOWNER", &[OWNER], STATUS),
+    row(36, SETCLIENTID_CONFIRM, &[CLIENTID, VERIFIER], STATUS),
+    row(37, VERIFY, &[FATTR], STATUS).role(Leading),
+    row(38, WRITE, &[STATEID, OFFSET, Number, Data], ok(&[Number, Number, VERIFIER]))
+        .conflict(DelegationConflict::Data)
+        .flushes(),
+    row(39, RELEASE_LOCKOWNER, &[OWNER], STATUS),
     // Minor version 1 (RFC 8881 section 18).
-    row(40, "BACKCHANNEL_CTL", &[CallbackProgram, Array(&[CALLBACK_SEC_PARMS])], STATUS),
-    row(41, "BIND_CONN_TO_SESSION", &[SESSIONID, WORD, BOOL], ok(&[SESSIONID, WORD, BOOL])),
+    row(40, BACKCHANNEL_CTL, &[CallbackProgram, Array(&[CALLBACK_SEC_PARMS])], STATUS),
+    row(41, BIND_CONN_TO_SESSION, &[SESSIONID, WORD, BOOL], ok(&[SESSIONID, WORD, BOOL])),
     row(
         42,
-        "EXCHANGE_ID",
+        EXCHANGE_ID,
         &[VERIFIER, Opaque, WORD, STATE_PROTECT_ARGS, IMPL_ID],
         // clientid, sequenceid, flags, state_protect, server_owner (minor, major), server_scope, server_impl_id
         ok(&[CLIENTID, WORD, WORD, STATE_PROTECT_RES, HYPER, Opaque, Opaque, IMPL_ID]),
     ),
     row(
         43,
-        "CREATE_SESSION",
+        CREATE_SESSION,
         &[CLIENTID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS, CallbackProgram, Array(&[CALLBACK_SEC_PARMS])],
         ok(&[SESSION, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS]),
     ),
-    row(44, "DESTROY_SESSION", &[SESSIONID], STATUS),
-    row(45, "FREE_STATEID", &[STATEID], STATUS),
+    row(44, DESTROY_SESSION, &[SESSIONID], STATUS),
+    row(45, FREE_STATEID, &[STATEID], STATUS),
     row(
         46,
-        "GET_DIR_DELEGATION",
+        GET_DIR_DELEGATION,
         &[BOOL, BITMAP, NFSTIME, NFSTIME, BITMAP, BITMAP],
         // GDD4_OK, GDD4_UNAVAIL
         ok(&[Union(&[(0, &[VERIFIER, STATEID, BITMAP, BITMAP, BITMAP]), (1, &[BOOL])], None)]),
     ),
     row(
         47,
-        "GETDEVICEINFO",
+        GETDEVICEINFO,
         &[DEVICEID, WORD, LISTING, BITMAP],
         ok_or(&[LAYOUT_BODY, BITMAP], &[(NFS4ERR_TOOSMALL, &[WORD])]),
     ),
-    row(48, "GETDEVICELIST", &[WORD, WORD, HYPER, VERIFIER], ok(&[HYPER, VERIFIER, Array(&[DEVICEID]), BOOL])),
+    row(48, GETDEVICELIST, &[WORD, WORD, HYPER, VERIFIER], ok(&[HYPER, VERIFIER, Array(&[DEVICEID]), BOOL])),
     row(
         49,
-        "LAYOUTCOMMIT",
+        LAYOUTCOMMIT,
         // offset, length, reclaim, stateid, last_write_offset, time_modify, layoutupdate
         &[HYPER, HYPER, BOOL, STATEID, Optional(&[HYPER]), Optional(&[NFSTIME]), LAYOUT_BODY],
         ok(&[Optional(&[HYPER])]),
-    ),
+    )
+    .flushes(),
     row(
         50,
-        "LAYOUTGET",
+        LAYOUTGET,
         &[BOOL, WORD, WORD, HYPER, HYPER, HYPER, STATEID, LISTING],
         ok_or(&[BOOL, STATEID, Array(&[HYPER, HYPER, WORD, LAYOUT_BODY])], &[(NFS4ERR_LAYOUTTRYLATER, &[BOOL])]),
     ),
     row(
         51,
-        "LAYOUTRETURN",
+        LAYOUTRETURN,
         // only LAYOUTRETURN4_FILE says more
         &[BOOL, WORD, WORD, Union(&[(1, &[HYPER, HYPER, STATEID, Opaque])], Some(&[]))],
         ok(&[Optional(&[STATEID])]),
     ),
-    row(52, "SECINFO_NO_NAME", &[WORD], SECINFO),
+    row(52, SECINFO_NO_NAME, &[WORD], SECINFO),
     row(
         53,
-        "SEQUENCE",
+        SEQUENCE,
         &[SESSION, Number, Number, Number, Number],
         ok(&[SESSIONID, Number, Number, Number, Number, Number]),
-    ),
-    row(54, "SET_SSV", &[Opaque, Opaque], ok(&[Opaque])),
-    row(55, "TEST_STATEID", &[Array(&[STATEID])], ok(&[Words])),
-    row(56, "WANT_DELEGATION", &[WORD, DELEG_CLAIM], ok(&[OPEN_DELEGATION])),
-    row(57, "DESTROY_CLIENTID", &[CLIENTID], STATUS),
-    row(58, "RECLAIM_COMPLETE", &[BOOL], STATUS),
+    )
+    .role(Leading),
+    row(54, SET_SSV, &[Opaque, Opaque], ok(&[Opaque])),
+    row(55, TEST_STATEID, &[Array(&[STATEID])], ok(&[Words])),
+    row(56, WANT_DELEGATION, &[WORD, DELEG_CLAIM], ok(&[OPEN_DELEGATION])),
+    row(57, DESTROY_CLIENTID, &[CLIENTID], STATUS),
+    row(58, RECLAIM_COMPLETE, &[BOOL], STATUS),
     // Minor version 2 (RFC 7862 section 15).
-    row(59, "ALLOCATE", &[STATEID, HYPER, HYPER], STATUS),
+    row(59, ALLOCATE, &[STATEID, HYPER, HYPER], STATUS),
     row(
         60,
-        "COPY",
+        COPY,
         &[STATEID, STATEID, HYPER, HYPER, HYPER, BOOL, BOOL, Array(&[NETLOC])],
         ok_or(&[WRITE_RESPONSE, COPY_REQUIREMENTS], &[(NFS4ERR_OFFLOAD_NO_REQS, &[COPY_REQUIREMENTS])]),
     ),
-    row(61, "COPY_NOTIFY", &[STATEID, NETLOC], ok(&[NFSTIME, STATEID, Array(&[NETLOC])])),
-    row(62, "DEALLOCATE", &[STATEID, HYPER, HYPER], STATUS),
-    row(63, "IO_ADVISE", &[STATEID, HYPER, HYPER, BITMAP], ok(&[BITMAP])),
-    row(64, "LAYOUTERROR", &[HYPER, HYPER, STATEID, Array(&[DEVICEID, WORD, WORD])], STATUS),
-    row(65, "LAYOUTSTATS", &[HYPER, HYPER, STATEID, Fixed(16), Fixed(16), DEVICEID, LAYOUT_BODY], STATUS),
-    row(66, "OFFLOAD_CANCEL", &[STATEID], STATUS),
-    row(67, "OFFLOAD_STATUS", &[STATEID], ok(&[HYPER, Optional(&[WORD])])),
+    row(61, COPY_NOTIFY, &[STATEID, NETLOC], ok(&[NFSTIME, STATEID, Array(&[NETLOC])])),
+    row(62, DEALLOCATE, &[STATEID, HYPER, HYPER], STATUS),
+    row(63, IO_ADVISE, &[STATEID, HYPER, HYPER, BITMAP], ok(&[BITMAP])),
+    row(64, LAYOUTERROR, &[HYPER, HYPER, STATEID, Array(&[DEVICEID, WORD, WORD])], STATUS),
+    row(65, LAYOUTSTATS, &[HYPER, HYPER, STATEID, Fixed(16), Fixed(16), DEVICEID, LAYOUT_BODY], STATUS),
+    row(66, OFFLOAD_CANCEL, &[STATEID], STATUS),
+    row(67, OFFLOAD_STATUS, &[STATEID], ok(&[HYPER, Optional(&[WORD])])),
     row(
         68,
-        "READ_PLUS",
+        READ_PLUS,
         &[STATEID, OFFSET, Marked(Mark::Listing, &COUNT)],
         // NFS4_CONTENT_DATA, NFS4_CONTENT_HOLE; the data is not DDP-eligible (RFC 8267 section 6.1)
         ok(&[BOOL, Array(&[Union(&[(0, &[HYPER, Opaque]), (1, &[HYPER, HYPER])], Some(&[]))])]),
     ),
-    row(69, "SEEK", &[STATEID, HYPER, WORD], ok(&[BOOL, HYPER])),
+    row(69, SEEK, &[STATEID, HYPER, WORD], ok(&[BOOL, HYPER])),
     row(
         70,
-        "WRITE_SAME",
+        WRITE_SAME,
         // stateid, stable, app_data_block4
         &[STATEID, WORD, HYPER, HYPER, HYPER, HYPER, WORD, HYPER, Opaque],
         ok(&[WRITE_RESPONSE]),
     ),
-    row(71, "CLONE", &[STATEID, STATEID, HYPER, HYPER, HYPER], STATUS),
+    row(71, CLONE, &[STATEID, STATEID, HYPER, HYPER, HYPER], STATUS),
     // Extended attributes (RFC 8276 section 8.4).
-    row(72, "GETXATTR", &[COMPONENT], ok(&[Marked(Mark::Unlimited, &Opaque)])),
-    row(73, "SETXATTR", &[WORD, COMPONENT, Opaque], CHANGED),
-    row(74, "LISTXATTRS", &[HYPER, LISTING], ok(&[HYPER, Array(&[COMPONENT]), BOOL])),
-    row(75, "REMOVEXATTR", &[COMPONENT], CHANGED),
-    row(10044, "ILLEGAL", &[], STATUS),
-];
+    row(72, GETXATTR, &[COMPONENT], ok(&[Marked(Mark::Unlimited, &Opaque)])),
+    row(73, SETXATTR, &[WORD, COMPONENT, Opaque], CHANGED),
+    row(74, LISTXATTRS, &[HYPER, LISTING], ok(&[HYPER, Array(&[COMPONENT]), BOOL])),
+    row(75, REMOVEXATTR, &[COMPONENT], CHANGED),
+    row(10044, ILLEGAL, &[], STATUS),
+);

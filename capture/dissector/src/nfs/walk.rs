@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::Range;
 
+use super::operation::CompoundOperation;
+
 /// Data that was moved out of the Payload stream of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Reduced<'a> {
@@ -28,42 +30,6 @@ pub struct DataItem {
     pub chunk: Option<usize>,
     /// Index of the one of [`Walk::operations`] that it belongs to; 0 if there are none.
     pub operation: usize,
-}
-
-/// An operation of a COMPOUND or CB_COMPOUND.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CompoundOperation {
-    /// Number of the operation.
-    pub code: u32,
-    /// Its name without `OP_`; `unknown` if the number is.
-    pub name: &'static str,
-    /// Final status, in a reply (`nfsstat4`).
-    pub status: Option<u32>,
-}
-
-impl CompoundOperation {
-    /// Operations that only lead up to the one that a COMPOUND is about.
-    const LEADING: [&str; 12] = [
-        "SEQUENCE",
-        "PUTFH",
-        "PUTROOTFH",
-        "PUTPUBFH",
-        "SAVEFH",
-        "RESTOREFH",
-        "GETFH",
-        "GETATTR",
-        "VERIFY",
-        "NVERIFY",
-        "CB_SEQUENCE",
-        "CB_GETATTR",
-    ];
-
-    /// Returns true if it only leads up to the operation that its COMPOUND is about.
-    #[must_use]
-    pub fn leads(&self) -> bool {
-        Self::LEADING.contains(&self.name)
-    }
 }
 
 /// Meaning of an item of arguments or results.

@@ -4,13 +4,9 @@ use core::ops::Range;
 
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
-use super::grammar::{Arm, Item, Results, Row, Xdr, find};
-use super::walk::{
-    BodyPiece, CompoundOperation, DataItem, Mark, MarkedItem, Padding, PieceKind, Reduced, Walk, WalkError,
-};
-
-/// Procedures and operations whose data is the text of a link.
-const LINKS: [&str; 3] = ["READLINK", "SYMLINK", "CREATE"];
+use super::grammar::{Arm, Item, OperationTable, Results, Row, Xdr, find};
+use super::operation::CompoundOperation;
+use super::walk::{BodyPiece, DataItem, Mark, MarkedItem, Padding, PieceKind, Reduced, Walk, WalkError};
 
 type Stepped<T> = Result<T, WalkError>;
 
@@ -316,7 +312,8 @@ impl<'a, 'c> Walker<'a, 'c> {
                 Ok(())
             }
             Item::Opaque => self.opaque(),
-            Item::Data => self.data(),
+            Item::Data => self.data(PieceKind::Data),
+            Item::LinkText => self.data(PieceKind::Text),
             Item::Words => {
                 let words = self.word()?;
                 self.fixed((words as usize).saturating_mul(4))?;
@@ -374,12 +371,12 @@ impl<'a, 'c> Walker<'a, 'c> {
     }
 
     /// A counted array of operations or of their results; the number of each says what follows.
-    fn operations(&mut self, table: &'static [Row], step: fn(&mut Self, &Row) -> Stepped<()>) -> Stepped<()> {
+    fn operations(&mut self, table: &OperationTable, step: fn(&mut Self, &Row) -> Stepped<()>) -> Stepped<()> {
         let outside = self.inside;
         for _ in 0..self.word()? {
             let at = self.reader.offset();
-            let code = self.word()?;
-            let row = find(table, code);
+            let number = self.word()?;
+            let (code, row) = ((table.code)(number), find(table.rows, number));
             let name = row.map_or("unknown", |row| row.name);
             self.walk.operations.push(CompoundOperation { code, name, status: None });
             let row = row.ok_or_else(|| self.error(at, WalkError::UNKNOWN_OPERATION))?;
@@ -410,7 +407,7 @@ impl<'a, 'c> Walker<'a, 'c> {
     }
 
     /// A DDP-eligible item: its count is always here, its data only if no chunk holds it.
-    fn data(&mut self) -> Stepped<()> {
+    fn data(&mut self, kind: PieceKind) -> Stepped<()> {
         let length = self.word()?;
         let inline_at = self.reader.offset();
         let skipped: usize = self.padded.iter().map(ExactSizeIterator::len).sum();
@@ -423,8 +420,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         } else {
             self.skip(length)?;
             self.reader.opaque_fixed(octets).map_err(|end| self.cut(end))?;
-            let is_link = self.inside.is_some_and(|name| LINKS.iter().any(|link| name.ends_with(link)));
-            self.opaque_piece(octets, if is_link { PieceKind::Text } else { PieceKind::Data });
+            self.opaque_piece(octets, kind);
         }
         let operation = self.walk.operations.len().saturating_sub(1);
         self.walk.items.push(DataItem { at, inline_at, length, chunk, operation });

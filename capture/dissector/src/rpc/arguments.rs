@@ -6,14 +6,18 @@ use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcCall, RpcReply};
 use super::describe::{PROTECTED_HEADER, protected};
 use super::known::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
-use crate::nfs::{self, CompoundOperation, Mark, MarkedItem, Reduced};
+use crate::nfs::{self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Reduced};
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, as far as the rebuilt messages show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationArguments<'a> {
+    /// The operation; `None` for a procedure that has no operations.
+    pub operation: Option<OperationCode>,
     /// The name of the operation or procedure.
     pub name: &'static str,
+    /// Properties of the operation or procedure.
+    pub traits: OperationTraits,
     /// Final status (`nfsstat`), if there is one.
     pub status: Option<u32>,
     /// The handle of the file or directory that it is about. In NFSv4 this is the current filehandle, if the COMPOUND
@@ -59,6 +63,7 @@ impl Transaction {
             .unwrap_or_default();
         if operations.is_empty() {
             let mut arguments = OperationArguments::new(self.name?, asked.iter());
+            arguments.traits = procedure.traits(callback);
             arguments.status = match self.status? {
                 Status::Success(status) => status,
                 _ => None,
@@ -170,13 +175,16 @@ fn compound<'a>(
     let mut all: Vec<OperationArguments<'a>> = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let mut arguments = OperationArguments::new(operation.name, of(asked, index));
+        (arguments.operation, arguments.traits) = (Some(operation.code), operation.code.traits());
         arguments.status = answers.get(index).and_then(|answer| answer.status);
-        if operation.name == "WRITE" {
+        if operation.code == OperationCode::WRITE {
             let data = call.items.iter().find(|item| item.operation == index);
             arguments.count = data.map(|data| data.length);
         }
         let got = first(of(returned, index), Mark::Handle);
-        if let Some((handle, named)) = got.zip(filehandles.named_by).filter(|_| operation.name == "GETFH") {
+        if let Some((handle, named)) =
+            got.zip(filehandles.named_by).filter(|_| arguments.traits.filehandle == FilehandleStep::Get)
+        {
             all.get_mut(named).into_iter().for_each(|named| named.named_handle = Some(handle));
         }
         arguments.new_handle = arguments.new_file_name.and(filehandles.current);
@@ -190,22 +198,20 @@ impl<'a> Filehandles<'a> {
     /// Takes the next operation, which returned the handle `got`; gives the handle of what it is about.
     fn step(&mut self, arguments: &OperationArguments<'a>, got: Option<&'a [u8]>, index: usize) -> Option<&'a [u8]> {
         let before = self.current;
-        match arguments.name {
-            "PUTFH" => *self = Self { current: arguments.handle, named_by: None, ..*self },
-            "PUTROOTFH" | "PUTPUBFH" | "LOOKUPP" | "OPENATTR" => {
-                *self = Self { current: None, named_by: None, ..*self }
-            }
-            "LOOKUP" | "OPEN" | "CREATE" if arguments.file_name.is_some() => {
+        match arguments.traits.filehandle {
+            FilehandleStep::Put => *self = Self { current: arguments.handle, named_by: None, ..*self },
+            FilehandleStep::Forget => *self = Self { current: None, named_by: None, ..*self },
+            FilehandleStep::Name if arguments.file_name.is_some() => {
                 *self = Self { current: None, named_by: Some(index), ..*self };
             }
-            "GETFH" => self.current = got.or(self.current),
-            "SAVEFH" => self.saved = self.current,
-            "RESTOREFH" => *self = Self { current: self.saved, named_by: None, ..*self },
-            "RENAME" => return self.saved,
-            _ => {}
+            FilehandleStep::Get => self.current = got.or(self.current),
+            FilehandleStep::Save => self.saved = self.current,
+            FilehandleStep::Restore => *self = Self { current: self.saved, named_by: None, ..*self },
+            FilehandleStep::UseSaved => return self.saved,
+            FilehandleStep::Name | FilehandleStep::Keep => {}
         }
-        match arguments.name {
-            "PUTFH" | "GETFH" | "RESTOREFH" => self.current,
+        match arguments.traits.filehandle {
+            FilehandleStep::Put | FilehandleStep::Get | FilehandleStep::Restore => self.current,
             _ => arguments.handle.or(before),
         }
     }

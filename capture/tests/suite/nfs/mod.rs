@@ -61,7 +61,7 @@ fn captures_are_stepped_over_exactly() {
             assert_eq!(walk.end, Ok(()), "{context}");
             assert_eq!(walk.consumed, message.body.len(), "{context}");
             assert!(message.procedure.name(message.reverse).is_some(), "{context}");
-            walk.operations.iter().for_each(|operation| *seen.entry(operation.code).or_default() += 1);
+            walk.operations.iter().for_each(|operation| *seen.entry(operation.code.number()).or_default() += 1);
         }
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), operations, "{name}");
     }
