@@ -97,6 +97,6 @@ fn serialize_joined<S: Serializer>(texts: [&str; 2], serializer: S) -> Result<S:
 pub(super) fn main_operation(operations: &[CompoundOperation]) -> Option<usize> {
     let is_of_attributes = |operation: &CompoundOperation| operation.code.traits().role == CompoundRole::Attributes;
     let main = operations.iter().position(|operation| !operation.leads());
-    let attributes = || operations.iter().position(|operation| is_of_attributes(operation));
+    let attributes = || operations.iter().position(is_of_attributes);
     main.or_else(attributes).or(operations.len().checked_sub(1))
 }

@@ -21,7 +21,7 @@ use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
-use crate::link::{self, AddressMove, Content, Neighbours, Other, RecentSessions, Sighted, Sighting, TcpSegment};
+use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
@@ -222,7 +222,7 @@ impl Dissector {
             summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
         }
         let known = self.state.events.len();
-        let Sighted { content, sighting, session } = link::sighted(frame);
+        let Sighted { content, network, sighting, session } = link::sighted(frame);
         if let Some(session) = session {
             self.state.mirrors.remember(frame.number, session);
         }
@@ -231,7 +231,7 @@ impl Dissector {
         match content {
             Content::InfiniBand(packet) => {
                 summary.packets += 1;
-                if self.state.config.verify_crc && !summary.verify(frame) {
+                if self.state.config.verify_crc && !summary.verify(network) {
                     return;
                 }
                 let Ok(transport) = Transport::decode(packet.octets, packet.length) else {
@@ -245,7 +245,7 @@ impl Dissector {
                     count(&mut self.state.summary.other_services, transport.service_name(), 1);
                 }
                 if let Some(unverified) = self.pairs.take_unverified()
-                    && let Some(verdict) = crc::verify_crc(frame)
+                    && let Some(verdict) = crc::verify(network)
                 {
                     self.pairs.verified(unverified, verdict.icrc);
                 }
@@ -310,9 +310,9 @@ impl Dissector {
 }
 
 impl Summary {
-    /// Returns true if a frame's checksums are right, as far as it has complete ones.
-    fn verify(&mut self, frame: &Frame<'_>) -> bool {
-        let Some(verdict) = crc::verify_crc(frame) else { return true };
+    /// Returns true if the checksums of a packet are right, as far as it has complete ones.
+    fn verify(&mut self, network: Network<'_>) -> bool {
+        let Some(verdict) = crc::verify(network) else { return true };
         self.verified += 1;
         self.bad_icrc += u64::from(!verdict.icrc);
         self.bad_vcrc += u64::from(verdict.vcrc == Some(false));

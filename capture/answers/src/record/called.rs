@@ -92,7 +92,7 @@ impl CalledObject {
         security: Option<Security>,
     ) -> Self {
         let is_compound = procedure.is_some_and(|procedure| procedure.is_compound(callback.is_callback()));
-        let is_sealed = security == Some(Security::Privacy);
+        let is_hidden = matches!(security, Some(Security::Privacy | Security::Control(_)));
         let objects = || operations.iter().map(CompoundObject::new).collect();
         Self {
             reverse,
@@ -102,7 +102,7 @@ impl CalledObject {
             procedure: procedure.map(|procedure| procedure.procedure),
             name,
             operation: OperationName::new(procedure, name, operations),
-            operations: (is_compound && !is_sealed).then(objects),
+            operations: (is_compound && !is_hidden).then(objects),
             security: security.map(Security::name),
         }
     }

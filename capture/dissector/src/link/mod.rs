@@ -47,7 +47,7 @@ mod vxlan;
 use crate::file::{Frame, LinkType};
 pub use address::Address;
 pub use content::{Carrier, Content, ICRC_LEN, Packet};
-pub(crate) use encapsulation::innermost;
+use encapsulation::innermost;
 pub(crate) use grh::Grh;
 pub(crate) use ipv4::Ipv4;
 pub(crate) use ipv6::Ipv6;
@@ -65,6 +65,8 @@ pub(crate) use udp::Udp;
 /// A frame as it was captured.
 pub(crate) struct Sighted<'a> {
     pub(crate) content: Content<'a>,
+    /// The network layer of the content.
+    pub(crate) network: Network<'a>,
     /// Sighting of the innermost packet.
     pub(crate) sighting: Sighting,
     /// The session of the mirror that it came through, if an encapsulation tells.
@@ -87,14 +89,8 @@ pub fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
 /// whether it is inside an encapsulation.
 #[must_use]
 pub fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
-    let network = network(frame);
-    match content(network) {
-        Content::Other(_) => {
-            let innermost = innermost(network).network;
-            (innermost, innermost != network)
-        }
-        _ => (network, false),
-    }
+    let innermost = sighted(frame).network;
+    (innermost, innermost != network(frame))
 }
 
 /// Returns the content of `frame`. There are no errors, because a capture holds whatever passed by.
@@ -110,7 +106,7 @@ pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     let network = network(frame);
     match content(network) {
         Content::Other(_) => inside(network, frame.data),
-        content => Sighted { content, sighting: Sighting::of(&network, frame.data), session: None },
+        content => Sighted { content, network, sighting: Sighting::of(&network, frame.data), session: None },
     }
 }
 
@@ -137,5 +133,6 @@ fn inside<'a>(network: Network<'a>, frame: &[u8]) -> Sighted<'a> {
         Content::Other(other::FRAGMENT) if innermost.is_inside => Content::Other(other::INNER_FRAGMENT),
         content => content,
     };
-    Sighted { content, sighting: Sighting::of(&innermost.network, frame), session: innermost.session }
+    let (network, session) = (innermost.network, innermost.session);
+    Sighted { content, network, sighting: Sighting::of(&network, frame), session }
 }

@@ -70,28 +70,28 @@ struct Checks {
 /// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
 pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
-    let Checks { icrc, vcrc } = checks(frame)?;
+    verify(link::sighted(frame).network)
+}
+
+/// Checks the packet in a network layer; none if it holds no complete InfiniBand packet.
+pub(crate) fn verify(network: Network<'_>) -> Option<CrcVerdict> {
+    let Checks { icrc, vcrc } = checks(network)?;
     Some(CrcVerdict { icrc: icrc.found == icrc.right, vcrc: vcrc.map(|vcrc| vcrc.found == vcrc.right) })
 }
 
 /// The ICRC that belongs to the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
 pub fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
-    Some(checks(frame)?.icrc.right)
+    Some(checks(link::sighted(frame).network)?.icrc.right)
 }
 
 /// The VCRC that belongs after the packet in `frame`; none if the frame has no room for one.
 #[must_use]
 pub fn right_vcrc(frame: &Frame<'_>) -> Option<u16> {
-    Some(checks(frame)?.vcrc?.right)
+    Some(checks(link::sighted(frame).network)?.vcrc?.right)
 }
 
-fn checks(frame: &Frame<'_>) -> Option<Checks> {
-    let network = link::network(frame);
-    checks_of(network).or_else(|| checks_of(link::innermost(network).network))
-}
-
-fn checks_of(network: Network<'_>) -> Option<Checks> {
+fn checks(network: Network<'_>) -> Option<Checks> {
     match network {
         Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
         Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
