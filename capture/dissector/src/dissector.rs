@@ -21,7 +21,9 @@ use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
-use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, Sighting, TcpSegment};
+use crate::link::{
+    self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, Sighting, TcpSegment,
+};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;

@@ -4,9 +4,10 @@
 //! A row takes a quarter of the memory that it takes unpacked.
 
 use answers::diagnosis::CauseSet;
+use dissector::{Phase, Phases};
 
 use crate::names::Name;
-use crate::row::{Kind, Phases, Row};
+use crate::row::{Kind, Row};
 
 /// Rows of a block: a row is found by its block and its place there.
 pub(crate) const ROWS: usize = 1 << 12;
@@ -107,8 +108,7 @@ impl Block {
     }
 
     fn phases(&mut self, phases: Phases) {
-        let Phases { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns } = phases;
-        [call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns].into_iter().for_each(|ns| self.number(ns));
+        Phase::ALL.into_iter().for_each(|phase| self.number(phases.of(phase)));
     }
 
     fn number(&mut self, mut number: u64) {
@@ -141,7 +141,7 @@ impl Block {
         let causes = if flags & has::CAUSES == 0 { 0 } else { octets.number() };
         let causes = CauseSet(u32::try_from(causes).unwrap_or_default());
         let sending = if flags & has::SENDING == 0 { 0 } else { octets.number() };
-        let latency = latency.or_else(|| phases.map(Phases::total));
+        let latency = latency.or_else(|| phases.as_ref().map(Phases::total));
         let ended = ended.or_else(|| usual_end(time, latency));
         Some(Row {
             kind,
@@ -188,14 +188,9 @@ impl Octets<'_> {
     }
 
     fn phases(&mut self) -> Phases {
-        Phases {
-            call_ns: self.number(),
-            responder_ns: self.number(),
-            pull_ns: self.number(),
-            push_ns: self.number(),
-            reply_ns: self.number(),
-            requester_ns: self.number(),
-        }
+        let mut phases = Phases::default();
+        Phase::ALL.into_iter().for_each(|phase| *phases.of_mut(phase) = self.number());
+        phases
     }
 
     /// Two numbers if they are there; otherwise they are 0.
@@ -238,8 +233,7 @@ mod tests {
     };
 
     fn row(number: u64) -> Row {
-        let phases =
-            Phases { call_ns: 1, responder_ns: number, pull_ns: 0, push_ns: 1 << 33, reply_ns: 127, requester_ns: 128 };
+        let phases = Phases { call: 1, responder: number, pull: 0, push: 1 << 33, reply: 127, requester: 128 };
         Row {
             kind: KIND,
             xid: 0xfeed_f00d,
@@ -250,7 +244,7 @@ mod tests {
             latency: Some(phases.total()),
             ended: Some(1_763_683_200_500_000_000 + number),
             phases: Some(phases),
-            recovery: Phases { push_ns: number, ..Phases::default() },
+            recovery: Phases { push: number, ..Phases::default() },
             resent: number,
             causes: CauseSet(number as u32 & 1 << 10),
             call: Some(1_000_000),
@@ -282,7 +276,7 @@ mod tests {
                 call: None,
                 reply: None,
                 resent: 0,
-                recovery: Phases { call_ns: 1, ..Phases::default() },
+                recovery: Phases { call: 1, ..Phases::default() },
                 read: 0,
                 written: 0,
                 time: 0,

@@ -6,22 +6,10 @@ use answers::diagnosis::CauseSet;
 use answers::file_names::NamedFile;
 use answers::selection::TimeSpan;
 use answers::{OperationName, UnansweredWait};
-use dissector::{CaptureEnd, Half, Stamp, Status, Time, Transaction, WaitEnd, Waiting, nfs};
-use serde::Serialize;
+use dissector::{CaptureEnd, Half, Phase, Phases, Stamp, Status, Time, Transaction, WaitEnd, Waiting, nfs};
 use serde_json::value::RawValue;
 
 use crate::names::{Name, Names};
-
-/// The parts of the time of an RPC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Phases {
-    pub(crate) call_ns: u64,
-    pub(crate) responder_ns: u64,
-    pub(crate) pull_ns: u64,
-    pub(crate) push_ns: u64,
-    pub(crate) reply_ns: u64,
-    pub(crate) requester_ns: u64,
-}
 
 /// Connection, XID, and the frames of call and reply.
 pub(crate) type RpcKey = (u32, u32, Option<u64>, Option<u64>);
@@ -115,8 +103,8 @@ impl Row {
                 .map_or(0, |(call, began)| call.stamp.time.0.saturating_sub(began.time.0)),
             latency: transaction.latency(),
             ended: ended(transaction),
-            phases: phases.ok().map(Phases::from),
-            recovery: recovery.map(|recovery| recovery.phases.into()).unwrap_or_default(),
+            phases: phases.ok(),
+            recovery: recovery.map(|recovery| recovery.phases).unwrap_or_default(),
             resent: recovery.map_or(0, |recovery| recovery.resent_packets),
             causes,
             call: frame(call),
@@ -215,52 +203,12 @@ fn outcome(transaction: &Transaction) -> (&'static str, Option<u32>) {
     }
 }
 
-/// Bits of a time in a [rank](Phases::rank): 73 years of nanoseconds.
+/// Bits of a time in a [rank]: 73 years of nanoseconds.
 const TIME_BITS: u32 = 61;
 
-impl Phases {
-    /// In the order of the legend.
-    const fn times(self) -> [u64; 6] {
-        let Self { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns } = self;
-        [call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns]
-    }
-
-    pub(crate) fn total(self) -> u64 {
-        self.times().into_iter().sum()
-    }
-
-    /// A number that orders RPCs by the phase that took longest, the first one of the legend highest, and then by the time in it.
-    /// Of phases that took the same time, the first counts.
-    pub(crate) fn rank(self) -> u64 {
-        let longest = (0..).zip(self.times().into_iter().rev()).max_by_key(|(_, time)| *time);
-        longest.map_or(0, |(place, time)| place << TIME_BITS | time.min((1 << TIME_BITS) - 1))
-    }
-}
-
-impl From<dissector::Phases> for Phases {
-    fn from(phases: dissector::Phases) -> Self {
-        let dissector::Phases { call, responder, pull, push, reply, requester } = phases;
-        Self {
-            call_ns: call,
-            responder_ns: responder,
-            pull_ns: pull,
-            push_ns: push,
-            reply_ns: reply,
-            requester_ns: requester,
-        }
-    }
-}
-
-impl From<Phases> for dissector::Phases {
-    fn from(phases: Phases) -> Self {
-        let Phases { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns } = phases;
-        Self {
-            call: call_ns,
-            responder: responder_ns,
-            pull: pull_ns,
-            push: push_ns,
-            reply: reply_ns,
-            requester: requester_ns,
-        }
-    }
+/// A number that orders RPCs by the phase that took longest, the first one of the legend highest, and then by the time in it.
+/// Of phases that took the same time, the first counts.
+pub(crate) fn rank(phases: Phases) -> u64 {
+    let longest = (0..).zip(Phase::ALL.into_iter().rev().map(|phase| phases.of(phase))).max_by_key(|(_, time)| *time);
+    longest.map_or(0, |(place, time): (u64, u64)| place << TIME_BITS | time.min((1 << TIME_BITS) - 1))
 }

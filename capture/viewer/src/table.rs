@@ -8,6 +8,7 @@ use answers::format::number;
 use answers::format::time::{ShownTimes, TimeForm};
 use answers::report::phase_bar;
 use answers::selection::spans_frame;
+use answers::transactions::PhasesObject;
 use dissector::{CaptureEnd, Time};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ use crate::filter::Filter;
 use crate::names::{Name, Names};
 use crate::packed::{self, Block};
 use crate::query::Query;
-use crate::row::{Kind, Phases, Row};
+use crate::row::{self, Kind, Row};
 
 /// The most octets of rows and texts: about four million RPCs. To sort them takes a third more.
 const OCTETS: usize = 200_000_000;
@@ -96,7 +97,7 @@ pub(crate) struct ShownRow<'a> {
     xid: String,
     time_ns: u64,
     latency_ns: Option<u64>,
-    phases: Option<Phases>,
+    phases: Option<PhasesObject>,
     recovery_ns: u64,
     resent_packets: u64,
     call_frame: Option<u64>,
@@ -147,7 +148,7 @@ impl RowText {
             recovery: if_any(row.recovery.total(), number::duration),
             read: if_any(row.read, size),
             written: if_any(row.written, size),
-            phases: row.phases.map(|phases| phase_bar(&phases.into(), &row.recovery.into())).unwrap_or_default(),
+            phases: row.phases.map(|phases| phase_bar(&phases, &row.recovery)).unwrap_or_default(),
         }
     }
 }
@@ -249,7 +250,7 @@ impl Table {
             Column::Read => Some(row.read),
             Column::Written => Some(row.written),
             Column::Latency => row.latency.or_else(age),
-            Column::Phases => row.phases.map(Phases::rank),
+            Column::Phases => row.phases.map(row::rank),
             Column::Recovery => Some(row.recovery.total()),
             Column::Frame => Some(row.call.or(row.reply).unwrap_or_default()),
         }
@@ -272,7 +273,7 @@ impl Table {
             xid: format!("{:#010x}", row.xid),
             time_ns: row.time.saturating_sub(self.first),
             latency_ns: row.latency,
-            phases: row.phases,
+            phases: row.phases.map(PhasesObject::new),
             recovery_ns: row.recovery.total(),
             resent_packets: row.resent,
             call_frame: row.call,

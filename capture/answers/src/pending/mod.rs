@@ -5,9 +5,8 @@ mod record;
 use std::collections::BinaryHeap;
 use std::io;
 
-use rpcrdma_dissector::nfs::{Callback, CompoundOperation, Procedure};
 use rpcrdma_dissector::{
-    Address, CaptureEnd, CreditLimit, Delivery, Files, Message, Owed, OwedUnknown, Refusal, Security, Side, Stamp,
+    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, Message, Owed, OwedUnknown, Refusal, Rpc, Side, Stamp,
     Step, Time, Transaction, WaitEnd, Waiting,
 };
 
@@ -56,18 +55,8 @@ pub struct PendingCall {
     pub began: Stamp,
     /// The frame that completed the call.
     pub call: Stamp,
-    /// True if the server called the client (RFC 8167).
-    pub reverse: bool,
-    /// Evidence that the program is that of NFSv4's callbacks.
-    pub callback: Callback,
-    /// Called procedure.
-    pub procedure: Option<Procedure>,
-    /// The name of what is called.
-    pub name: Option<&'static str>,
-    /// The operations of an NFSv4 COMPOUND.
-    pub operations: Vec<CompoundOperation>,
-    /// RPCSEC_GSS protection.
-    pub security: Option<Security>,
+    /// Known properties of the call.
+    pub rpc: Rpc,
     /// Name of the call, as it is printed.
     pub(crate) called: String,
     /// State of the wait.
@@ -176,12 +165,7 @@ impl PendingCall {
             to: transaction.to,
             began: transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?,
             call: transaction.call.as_ref()?.stamp,
-            reverse: transaction.reverse,
-            callback: transaction.callback,
-            procedure: transaction.procedure,
-            name: transaction.name,
-            operations: transaction.operations.clone(),
-            security: transaction.security,
+            rpc: transaction.called(),
             called: called_within(CALLED, transaction),
             waiting: transaction.waiting?,
         })
@@ -192,10 +176,8 @@ impl PendingCall {
     #[must_use]
     pub fn of_message(message: &Message) -> Option<Self> {
         let (requester, credits) = message.credit_use.filter(|(requester, _)| *requester == message.sender)?;
-        let rpc = message.rpc.as_ref();
+        let rpc = message.rpc.clone().unwrap_or(Rpc::unknown(Direction::Call));
         let waiting = Waiting::while_read(message.stamp, credits);
-        let (name, procedure) = (rpc.and_then(|rpc| rpc.name), rpc.and_then(|rpc| rpc.procedure));
-        let operations = rpc.map(|rpc| rpc.operations.clone()).unwrap_or_default();
         Some(Self {
             connection: message.connection,
             xid: message.xid(),
@@ -204,13 +186,8 @@ impl PendingCall {
             to: message.to,
             began: message.stamp,
             call: message.stamp,
-            reverse: rpc.is_some_and(|rpc| rpc.reverse),
-            callback: rpc.map_or(Callback::No, |rpc| rpc.callback),
-            procedure,
-            name,
-            security: rpc.and_then(|rpc| rpc.security),
-            called: operations_within(CALLED, name, procedure, &operations),
-            operations,
+            called: operations_within(CALLED, rpc.name, rpc.procedure, &rpc.operations),
+            rpc,
             waiting,
         })
     }

@@ -65,7 +65,7 @@ impl<'a> PendingObject<'a> {
     #[must_use]
     pub fn new(pending: &'a PendingCall, end: CaptureEnd, files: &'a Files) -> Self {
         let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
-        let PendingCall { reverse, callback, procedure, name, ref operations, security, waiting, .. } = *pending;
+        let PendingCall { ref rpc, waiting, .. } = *pending;
         let octets = if let Owed::ReadResponse(octets) = waiting.owed { Some(octets) } else { None };
         let unknown = match waiting.owed {
             Owed::ReplyArrival(times) => Some(format!("the reply was sent {} and never acknowledged", sent(times))),
@@ -91,7 +91,7 @@ impl<'a> PendingObject<'a> {
             time_ns: pending.call.time.0,
             age_ns: pending.age(end),
             age_at_least_ns: pending.least_age(end),
-            called: CalledObject::new((reverse, callback), (procedure, name), operations, security),
+            called: CalledObject::of_rpc(rpc),
             delivery: waiting.delivery.name(),
             reply_delivery: waiting.reply_delivery.map(Delivery::name),
             owed: waiting.owed.name(),

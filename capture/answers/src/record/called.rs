@@ -67,14 +67,13 @@ pub(crate) struct CompoundObject {
 
 impl RpcObject {
     pub(crate) fn new(rpc: &Rpc) -> Self {
-        let Rpc { reverse, callback, procedure, name, ref operations, security, .. } = *rpc;
         Self {
             direction: match rpc.direction {
                 Direction::Call => "call",
                 Direction::Reply => "reply",
             },
-            called: CalledObject::new((reverse, callback), (procedure, name), operations, security),
-            ended: EndedObject::new(rpc.status, procedure, callback),
+            called: CalledObject::of_rpc(rpc),
+            ended: EndedObject::new(rpc.status, rpc.procedure, rpc.callback),
         }
     }
 }
@@ -85,7 +84,12 @@ impl CalledObject {
         Self::new((*reverse, *callback), (*procedure, *name), operations, *security)
     }
 
-    pub(crate) fn new(
+    pub(crate) fn of_rpc(rpc: &Rpc) -> Self {
+        let Rpc { reverse, callback, procedure, name, ref operations, security, .. } = *rpc;
+        Self::new((reverse, callback), (procedure, name), operations, security)
+    }
+
+    fn new(
         (reverse, callback): (bool, Callback),
         (procedure, name): (Option<Procedure>, Option<&'static str>),
         operations: &[CompoundOperation],

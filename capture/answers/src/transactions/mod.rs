@@ -4,4 +4,4 @@ mod arguments;
 mod record;
 mod text;
 
-pub use record::TransactionObject;
+pub use record::{PhasesObject, TransactionObject};

@@ -110,8 +110,8 @@ impl<'a> TransactionObject<'a> {
 }
 
 /// The parts of the time of an RPC, in nanoseconds.
-#[derive(Serialize, schemars::JsonSchema)]
-struct PhasesObject {
+#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+pub struct PhasesObject {
     /// The packets of the call.
     call_ns: u64,
     /// No packet; the next was due from the responder.
@@ -127,7 +127,9 @@ struct PhasesObject {
 }
 
 impl PhasesObject {
-    const fn new(phases: Phases) -> Self {
+    /// Returns the record of phases.
+    #[must_use]
+    pub const fn new(phases: Phases) -> Self {
         let Phases { call, responder, pull, push, reply, requester } = phases;
         Self {
             call_ns: call,

@@ -144,16 +144,7 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
     };
     let at = payload.len() - results.len();
     let Some(called) = called else {
-        let rpc = Rpc {
-            direction: Direction::Reply,
-            reverse: false,
-            callback: Callback::No,
-            procedure: None,
-            name: None,
-            operations: Vec::new(),
-            security: None,
-            status: Some(status),
-        };
+        let rpc = Rpc { status: Some(status), ..Rpc::unknown(Direction::Reply) };
         return Some(Described { rpc, items: Vec::new(), start: at, walked: Err(UNKNOWN), announces: None });
     };
     Some(describe(called, (results, at), Some(status), Reduced::Reply(written)))

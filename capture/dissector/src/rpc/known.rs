@@ -36,6 +36,23 @@ pub struct Rpc {
     pub status: Option<Status>,
 }
 
+impl Rpc {
+    /// A message of which only the direction is known.
+    #[must_use]
+    pub const fn unknown(direction: Direction) -> Self {
+        Self {
+            direction,
+            reverse: false,
+            callback: Callback::No,
+            procedure: None,
+            name: None,
+            operations: Vec::new(),
+            security: None,
+            status: None,
+        }
+    }
+}
+
 /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or that the message sets up or ends a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {

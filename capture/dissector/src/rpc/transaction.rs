@@ -5,7 +5,7 @@ use rpcrdma::reader::padding;
 use super::credits::CreditWaitUnknown;
 use super::data_times::DataTimes;
 use super::joined::JoinedWait;
-use super::known::{Security, Status};
+use super::known::{Direction, Rpc, Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
 use super::pieces::Pieces;
@@ -91,6 +91,14 @@ impl Transaction {
     #[must_use]
     pub fn placements(&self) -> &[FramePlacement] {
         self.placements.as_slice()
+    }
+
+    /// Returns the known properties of the call.
+    #[must_use]
+    pub fn called(&self) -> Rpc {
+        let Self { reverse, callback, procedure, name, ref operations, security, .. } = *self;
+        let operations = operations.clone();
+        Rpc { reverse, callback, procedure, name, operations, security, ..Rpc::unknown(Direction::Call) }
     }
 
     /// Forgets the times of an RPC whose call and reply were captured by two clocks.
