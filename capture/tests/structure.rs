@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     (
         "core",
         &[
@@ -129,6 +129,50 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "commands",
         ],
     ),
+    (
+        "capture/viewer",
+        &[
+            "capture_files",
+            "fields",
+            "names",
+            "query",
+            "source",
+            "part",
+            "row",
+            "explaining",
+            "filter",
+            "packed",
+            "saving",
+            "shown",
+            "table",
+            "groups",
+            "notable",
+            "parts",
+            "findings",
+            "traffic",
+            "reading",
+            "timeline",
+        ],
+    ),
+    (
+        "core/firmware",
+        &[
+            "aarch64",
+            "board",
+            "digest",
+            "random",
+            "receives",
+            "recorded",
+            "decode",
+            "replies",
+            "stream",
+            "asked",
+            "client",
+            "judge",
+            "server",
+            "connection",
+        ],
+    ),
     ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
     ("verbs-shim/tools", &["xdr", "echo", "nfs", "ping", "raw", "probe", "misbehave", "command_line", "bin"]),
     (
@@ -229,6 +273,30 @@ impl Package {
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The packages in a folder and those below it: each folder with a `Cargo.toml`.
+fn packages(folder: &Path) -> Vec<PathBuf> {
+    let is_foreign = |path: &Path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with('.') || ["target", "node_modules", "src"].contains(&name)
+    };
+    let folders = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let inner = folders.filter(|path| path.is_dir() && !is_foreign(path)).flat_map(|path| packages(&path));
+    let own = folder.join("Cargo.toml").exists().then(|| folder.to_owned());
+    own.into_iter().chain(inner).collect()
+}
+
+#[test]
+fn every_package_whose_files_import_each_other_has_layers() {
+    let root = repository();
+    let with_source = packages(&root).into_iter().filter(|package| package.join("src").exists());
+    let layered: BTreeSet<_> = with_source
+        .map(|package| package.strip_prefix(&root).unwrap().to_str().unwrap().to_owned())
+        .filter(|name| Package::read(name).arrows().values().any(|to| !to.is_empty()))
+        .collect();
+    assert_eq!(layered, LAYERS.iter().map(|(name, _)| (*name).to_owned()).collect());
+    assert_eq!(layered, NAMES.iter().map(|(name, _)| (*name).to_owned()).collect());
 }
 
 /// The source files in a folder and those below it.
@@ -414,11 +482,14 @@ fn no_folder_imports_one_that_comes_after_it() {
 
 /// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 8] = [
+const NAMES: [(&str, &[&[&str]]); 11] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
+    ("core/capi", &[&["requester", "responder"]]),
+    ("core/firmware", &[]),
     ("capture", &[]),
     ("capture/answers", &[]),
     ("capture/dissector", &[]),
+    ("capture/viewer", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
     ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-probe", "bin/rpcrdma-serve"]]),
     ("fuzz/gen", &[]),
@@ -431,7 +502,7 @@ fn types(code: &str) -> impl Iterator<Item = &str> {
         let line =
             ["pub ", "pub(crate) ", "pub(super) "].iter().find_map(|start| line.strip_prefix(start)).unwrap_or(line);
         let name = ["struct ", "enum ", "trait ", "union ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
-        name.split(|c: char| !c.is_alphanumeric()).next()
+        name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()
     })
 }
 

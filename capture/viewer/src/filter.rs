@@ -10,7 +10,7 @@ use answers::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
 use dissector::values::{address, duration, xid};
 
 use crate::names::{Name, Names};
-use crate::parts::Part;
+use crate::part::Part;
 use crate::row::{Kind, Row};
 
 /// Words without a value, with what they select.

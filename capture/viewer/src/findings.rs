@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 
 use crate::filter::Verdict;
 use crate::names::Names;
-use crate::parts::{Part, Parts};
+use crate::part::Part;
+use crate::parts::Parts;
 use crate::query::{self, Query, Value};
 use crate::row::record;
 use crate::table::Table;

@@ -19,6 +19,7 @@ mod groups;
 mod names;
 mod notable;
 mod packed;
+mod part;
 mod parts;
 mod query;
 mod reading;

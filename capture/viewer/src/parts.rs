@@ -3,21 +3,9 @@
 
 use std::collections::HashMap;
 
-use answers::selection::Ends;
-
 use crate::filter::{Filter, Verdict};
-use crate::names::Name;
+use crate::part::Part;
 use crate::table::Table;
-
-/// A part of an RPC or of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) connection: u32,
-    pub(crate) xid: Option<u32>,
-    pub(crate) frame: u64,
-    pub(crate) time: u64,
-    pub(crate) ends: Ends<Name>,
-}
 
 /// Parts, and the rows of their RPCs. The rows are sought when a filter needs them.
 #[derive(Debug, Default)]
@@ -110,7 +98,10 @@ fn owners(parts: &[Part], table: &Table) -> Vec<Option<u32>> {
 
 #[cfg(test)]
 mod tests {
+    use answers::selection::Ends;
+
     use super::*;
+    use crate::names::Name;
     use crate::row::{Kind, Row};
 
     /// A row with the XID 7 on a connection.

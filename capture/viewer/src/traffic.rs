@@ -9,7 +9,8 @@ use dissector::{Event, Recovered};
 
 use crate::filter::{Filter, Verdict};
 use crate::names::Names;
-use crate::parts::{Part, Parts};
+use crate::part::Part;
+use crate::parts::Parts;
 use crate::table::Table;
 
 /// Maximum number of packets that a filter can select: 5 MB.
