@@ -133,6 +133,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
         "capture/viewer",
         &[
             "capture_files",
+            "record_schemas",
             "fields",
             "names",
             "query",
@@ -152,6 +153,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "traffic",
             "reading",
             "timeline",
+            "typescript",
         ],
     ),
     (

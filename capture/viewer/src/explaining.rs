@@ -28,8 +28,10 @@ pub(crate) struct Explaining {
 
 /// An RPC with all that is known of it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Explained {
     /// As `rpcrdma explain --json` prints it.
+    #[cfg_attr(test, schemars(schema_with = "crate::record_schemas::explain"))]
     record: Box<RawValue>,
     /// Its XID and connection, operation and latency.
     title: String,
@@ -49,6 +51,7 @@ pub(crate) struct Explained {
 
 /// A rule, as `rpcrdma check --explain` explains it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownRule {
     rule: &'static str,
     summary: &'static str,

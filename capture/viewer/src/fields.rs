@@ -2,8 +2,8 @@
 
 use std::io;
 
-use dissector::Message;
 use answers::messages::tree::{self, TreeExtent};
+use dissector::Message;
 use serde::Serialize;
 
 /// The most octets that are shown of a message: all of its header, unless that is longer than any known peer sends.
@@ -11,6 +11,7 @@ const OCTETS: usize = 2048;
 
 /// A message of an RPC.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownMessage {
     title: String,
     /// Octets of the Send in hexadecimal digits, as far as they were captured, and the first of them.
@@ -22,6 +23,7 @@ pub(crate) struct ShownMessage {
 
 /// A line of the tree that `rpcrdma explain` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownField {
     /// Octets that it consists of: the first, and the one after the last. Null if they are not in the Send.
     octets: Option<(usize, usize)>,

@@ -2,11 +2,11 @@
 //!
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
-use dissector::Time;
-use dissector::link::Address;
 use answers::diagnosis::Cause;
 use answers::file_names::is_file;
 use answers::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
+use dissector::Time;
+use dissector::link::Address;
 use dissector::values::{address, duration, xid};
 
 use crate::names::{Name, Names};

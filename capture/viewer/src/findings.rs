@@ -2,11 +2,11 @@
 
 use std::io;
 
-use dissector::Files;
-use dissector::check::Found;
 use answers::findings;
 use answers::format::number::{counted, grouped};
 use answers::selection::Ends;
+use dissector::Files;
+use dissector::check::Found;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -32,9 +32,11 @@ pub(crate) struct Findings {
 
 /// Findings for the page.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownFindings<'a> {
     /// Number of selected findings in words, and of findings that the filter cannot judge.
     count: String,
+    #[cfg_attr(test, schemars(schema_with = "crate::record_schemas::findings"))]
     records: Vec<&'a RawValue>,
 }
 

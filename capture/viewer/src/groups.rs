@@ -3,8 +3,8 @@
 use core::fmt;
 use std::collections::HashMap;
 
-use dissector::CaptureEnd;
 use answers::format::number::{duration, grouped, size};
+use dissector::CaptureEnd;
 use serde::Deserialize;
 
 use crate::names::Name;

@@ -23,6 +23,8 @@ mod part;
 mod parts;
 mod query;
 mod reading;
+#[cfg(test)]
+mod record_schemas;
 mod row;
 mod saving;
 mod shown;
@@ -30,6 +32,8 @@ mod source;
 mod table;
 mod timeline;
 mod traffic;
+#[cfg(test)]
+mod typescript;
 
 use std::io;
 

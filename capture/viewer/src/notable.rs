@@ -14,6 +14,7 @@ const LEAST: usize = 10;
 
 /// Kind of RPC to step to.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Notable {
     /// The slowest RPCs in the order of `rpcrdma slow`.
@@ -26,6 +27,7 @@ pub(crate) enum Notable {
 
 /// An RPC of a kind, and its place among all of that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stepped {
     index: u32,
     /// Counted from 1.

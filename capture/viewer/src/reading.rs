@@ -29,6 +29,7 @@ pub(crate) struct Reading {
 
 /// Progress of reading.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Progress {
     rpcs: usize,
     /// Nanoseconds since 1970 as text: a number of the page would be rounded.

@@ -19,6 +19,7 @@ use crate::source::Source;
 
 /// Format of a file to save.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
     /// As `rpcrdma transactions --csv`.

@@ -12,8 +12,10 @@ use crate::row::record;
 
 /// The diagnosis: the record, and the words of the report.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownDiagnosis<'a> {
     /// As `rpcrdma diagnose --json` prints it.
+    #[cfg_attr(test, schemars(schema_with = "crate::record_schemas::unread"))]
     record: Box<RawValue>,
     summary: Vec<String>,
     /// Sentence for a diagnosis without a cause.
@@ -23,6 +25,7 @@ pub(crate) struct ShownDiagnosis<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownCause<'a> {
     cause: &'a str,
     title: &'a str,

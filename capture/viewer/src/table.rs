@@ -91,6 +91,7 @@ pub(crate) enum Column {
 
 /// A row for the page: numbers as the record has them, and their text. Times are since the first frame: the page's numbers hold 53 bits.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownRow<'a> {
     index: u32,
     connection: u32,
@@ -117,6 +118,7 @@ pub(crate) struct ShownRow<'a> {
 
 /// Numbers of a row as the page shows them; empty without a value.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RowText {
     /// Seconds since the first frame, and the time of day.
     time: String,

@@ -12,6 +12,7 @@ use crate::traffic::Traffic;
 
 /// Charts, and the times that the page needs for a selection in them. Times are nanoseconds since the first frame.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Timeline {
     /// HTML of the report.
     charts: String,

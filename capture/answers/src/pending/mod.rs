@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use rpcrdma_dissector::{
-    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, Message, Owed, OwedUnknown, Refusal, Rpc, Side, Stamp,
-    Step, Time, Transaction, WaitEnd, Waiting,
+    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, Message, Owed, OwedUnknown, Refusal, Rpc, Side,
+    Stamp, Step, Time, Transaction, WaitEnd, Waiting,
 };
 
 pub use record::PendingObject;

@@ -33,8 +33,7 @@ pub use operation::{
 pub use procedure::Procedure;
 pub use sessions::Sessions;
 pub use walk::{
-    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, SessionId, SessionLimits,
-    Walk, WalkError,
+    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, SessionId, SessionLimits, Walk, WalkError,
 };
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;

@@ -1,0 +1,506 @@
+// Made of the types of the dissector by `UPDATE_EXPECT=1 cargo test typescript`: do not edit.
+
+export type Diagnosis = ShownDiagnosis;
+
+export type Row = ShownRow;
+
+export type Group = readonly [string, readonly string[]];
+
+export type Findings = ShownFindings;
+
+export type SaveFormat = Format;
+
+export interface ArgumentsObject {
+  readonly name: string;
+  readonly handle: HandleObject | null;
+  readonly file_name: string | null;
+  readonly new_file_name: string | null;
+  readonly offset: number | null;
+  readonly count: number | null;
+  readonly stateid: string | null;
+  readonly named_handle: HandleObject | null;
+}
+
+export interface CompoundObject {
+  readonly name: string;
+  readonly number: number;
+  readonly status: NumberedObject | null;
+}
+
+export interface CreditsObject {
+  readonly granted: number;
+  readonly maximum: number;
+  readonly limit: number | null;
+}
+
+export interface ErrorObject {
+  readonly code: string;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly max_chunks: number | null;
+  readonly max_segments: number | null;
+  readonly chunk_index: number | null;
+  readonly length_needed: number | null;
+}
+
+/** An RPC with all that is known of it. */
+export interface Explained {
+  /** As `rpcrdma explain --json` prints it. */
+  readonly record: Explain;
+  /** Its XID and connection, operation and latency. */
+  readonly title: string;
+  /** As `rpcrdma explain` prints it. */
+  readonly text: string;
+  /** The messages, field by field. */
+  readonly messages: readonly ShownMessage[];
+  /** The rules that it breaks, in the order of their findings. */
+  readonly rules: readonly ShownRule[];
+  /** HTML of the report; null if the capture holds no packet of the RPC. */
+  readonly ladder: string | null;
+  /** HTML of the report; null without known phases. */
+  readonly phases: string | null;
+  /** The files of the capture: the number of the first frame of each, and the name. */
+  readonly files: readonly (readonly [number, string])[];
+}
+
+/** Format of a file to save. */
+export type Format = "csv" | "tcp" | "annotated";
+
+export interface HalfObject {
+  readonly form: string;
+  readonly inline_octets: number;
+  readonly rebuilt: boolean;
+  readonly length_octets: number | null;
+  readonly reason: string | null;
+}
+
+export interface HandleObject {
+  readonly hash: string;
+  readonly octets: string;
+  readonly file_name: string | null;
+}
+
+export interface Incomplete {
+  readonly captured_octets: number;
+  readonly missing: string;
+}
+
+export interface Malformed {
+  readonly kind: string;
+  readonly offset_octets: number;
+  readonly reaction: Reactions;
+}
+
+export interface MirrorSessionObject {
+  readonly encapsulation: string;
+  readonly id: number;
+}
+
+export interface MsgpObject {
+  readonly rdma_align: number;
+  readonly rdma_thresh: number;
+  readonly padding_octets: number | null;
+}
+
+/** Kind of RPC to step to. */
+export type Notable = "slow" | "failed" | "waiting";
+
+export interface NumberedObject {
+  readonly name: string | null;
+  readonly number: number;
+}
+
+export interface PacketRunObject {
+  readonly first_frame: number;
+  readonly last_frame: number;
+  readonly time_ns: number;
+  readonly last_time_ns: number;
+  readonly since_first_ns: number;
+  readonly since_before_ns: number;
+  readonly from: string;
+  readonly to: string;
+  readonly step: string | null;
+  readonly recovery: string | null;
+  readonly silence_ns: number | null;
+  readonly wait_ns: number | null;
+  readonly discarded: boolean;
+  readonly packets: number;
+  readonly octets: number;
+}
+
+/** The parts of the time of an RPC, in nanoseconds. */
+export interface PhasesObject {
+  /** The packets of the call. */
+  readonly call_ns: number;
+  /** No packet; the next was due from the responder. */
+  readonly responder_ns: number;
+  /** RDMA Reads: from the first request to the last response. */
+  readonly pull_ns: number;
+  /** RDMA Writes. */
+  readonly push_ns: number;
+  /** The packets of the reply. */
+  readonly reply_ns: number;
+  /** No packet; the next was due from the requester. */
+  readonly requester_ns: number;
+}
+
+export interface Plain {
+  readonly segments: readonly SegmentObject[];
+}
+
+/** Progress of reading. */
+export interface Progress {
+  readonly rpcs: number;
+  /** Nanoseconds since 1970 as text: a number of the page would be rounded. */
+  readonly first_ns: string;
+  readonly duration_ns: number;
+  readonly ended: boolean;
+  /** Frames that were read before the user stopped reading; null if reading was not stopped. */
+  readonly stopped_after: number | null;
+  /** Counts of the frames and RPCs read so far, in words. */
+  readonly status: string;
+  /** RPCs and findings that the page does not show, and reasons why files could not be read. */
+  readonly notes: readonly string[];
+}
+
+export interface PropertyObject {
+  readonly id: number;
+  readonly name: string | null;
+  readonly number: number | null;
+  readonly meaning: string | null;
+  readonly octets: string | null;
+}
+
+/** Rows that pass a filter, sorted by a column. */
+export interface Query {
+  readonly filter: string;
+  readonly sort: string;
+  readonly descending: boolean;
+}
+
+export interface Reactions {
+  readonly requester: string;
+  readonly responder: string;
+}
+
+export interface ReadObject {
+  readonly position: number;
+  readonly segments: readonly SegmentObject[];
+}
+
+export interface RecoveryObject {
+  readonly ns: number;
+  readonly timeouts: number;
+  readonly implied_naks: number;
+  readonly causes_not_seen: number;
+  readonly resent_packets: number;
+  readonly naks: number;
+  readonly rnr_naks: number;
+  readonly rnr_wait_ns: number;
+  readonly unassigned_signs: number;
+  readonly frames: readonly number[];
+  readonly frames_left_out: number;
+}
+
+/** Numbers of a row as the page shows them; empty without a value. */
+export interface RowText {
+  /** Seconds since the first frame, and the time of day. */
+  readonly time: string;
+  readonly clock: string;
+  readonly latency: string;
+  readonly recovery: string;
+  readonly read: string;
+  readonly written: string;
+  /** SVG of the report. */
+  readonly phases: string;
+}
+
+export interface RpcObject {
+  readonly direction: string;
+  readonly reverse: boolean;
+  readonly program_guessed: boolean;
+  readonly program: number | null;
+  readonly version: number | null;
+  readonly procedure: number | null;
+  readonly name: string | null;
+  readonly operation: string;
+  readonly operations: readonly CompoundObject[] | null;
+  readonly security: string | null;
+  readonly status: NumberedObject | null;
+  readonly nfs_status: NumberedObject | null;
+}
+
+export interface SegmentObject {
+  readonly handle: string;
+  readonly length: number;
+  readonly offset: string;
+}
+
+export interface ShownCause {
+  readonly cause: string;
+  readonly title: string;
+  readonly weight: string;
+  readonly falls_on: string | null;
+  readonly evidence: readonly string[];
+  readonly since: string | null;
+  /** Words before the frames. */
+  readonly examples_are: string | null;
+  /** Frames that show it: their numbers, and what the page calls them. */
+  readonly examples: readonly (readonly [number, string])[];
+  readonly command: string;
+  /** The filter that selects the RPCs that are counted, and their number in words; null if none are. */
+  readonly rpcs: readonly [string, string] | null;
+}
+
+/** The diagnosis: the record, and the words of the report. */
+export interface ShownDiagnosis {
+  /** As `rpcrdma diagnose --json` prints it. */
+  readonly record: unknown;
+  readonly summary: readonly string[];
+  /** Sentence for a diagnosis without a cause. */
+  readonly sound: string | null;
+  readonly causes: readonly ShownCause[];
+  readonly limits: readonly string[];
+}
+
+/** A line of the tree that `rpcrdma explain` prints. */
+export interface ShownField {
+  /** Octets that it consists of: the first, and the one after the last. Null if they are not in the Send. */
+  readonly octets: readonly [number, number] | null;
+  /** Number of fields that it is part of. */
+  readonly depth: number;
+  readonly name: string;
+  readonly value: string;
+  /** `true` if it says what is wrong. */
+  readonly is_fault: boolean;
+}
+
+/** Findings for the page. */
+export interface ShownFindings {
+  /** Number of selected findings in words, and of findings that the filter cannot judge. */
+  readonly count: string;
+  readonly records: readonly Finding[];
+}
+
+/** A message of an RPC. */
+export interface ShownMessage {
+  readonly title: string;
+  /** Octets of the Send in hexadecimal digits, as far as they were captured, and the first of them. */
+  readonly octets: string;
+  /** Octets beyond these. */
+  readonly octets_left_out: number;
+  readonly fields: readonly ShownField[];
+}
+
+/** A row for the page: numbers as the record has them, and their text. Times are since the first frame: the page's numbers hold 53 bits. */
+export interface ShownRow {
+  readonly index: number;
+  readonly connection: number;
+  readonly xid: string;
+  readonly time_ns: number;
+  readonly latency_ns: number | null;
+  readonly phases: PhasesObject | null;
+  readonly recovery_ns: number;
+  readonly resent_packets: number;
+  readonly call_frame: number | null;
+  readonly reply_frame: number | null;
+  readonly client: string;
+  readonly server: string;
+  readonly operation: string;
+  readonly operations: string;
+  readonly file: string;
+  readonly status: string;
+  readonly failed: boolean;
+  readonly waiting: boolean;
+  readonly read_octets: number;
+  readonly write_octets: number;
+  readonly text: RowText;
+}
+
+/** A rule, as `rpcrdma check --explain` explains it. */
+export interface ShownRule {
+  readonly rule: string;
+  readonly summary: string;
+  readonly reason: string;
+  readonly correct: string;
+}
+
+/** An RPC of a kind, and its place among all of that kind. */
+export interface Stepped {
+  readonly index: number;
+  /** Counted from 1. */
+  readonly place: number;
+  readonly count: number;
+  /** True if the step went from one end to the other. */
+  readonly is_round: boolean;
+}
+
+export interface StretchObject {
+  readonly phase: string;
+  readonly time_ns: number;
+  readonly duration_ns: number;
+}
+
+/** Charts, and the times that the page needs for a selection in them. Times are nanoseconds since the first frame. */
+export interface Timeline {
+  /** HTML of the report. */
+  readonly charts: string;
+  /** Sentences about parts of the selection that are missing from the charts. */
+  readonly notes: readonly string[];
+  /** The time that the charts show. */
+  readonly start_ns: number;
+  readonly width_ns: number;
+  /** Length of an interval. */
+  readonly interval_ns: number;
+  /** Time of the last frame. */
+  readonly last_ns: number;
+  /** The time that the filter selects; null if it has no end. */
+  readonly since_ns: number | null;
+  readonly until_ns: number | null;
+}
+
+export interface VersionTwoObject {
+  readonly rdma_htype: string;
+  readonly family: string | null;
+  readonly credit: CreditsObject | null;
+  readonly rdma_flags: readonly string[] | null;
+  readonly rdma_remaining: number | null;
+  readonly rdma_inv_handle: string | null;
+  readonly call: readonly ReadObject[] | null;
+  readonly properties: readonly PropertyObject[] | null;
+  readonly earlier_octets: number;
+  readonly dropped: string | null;
+}
+
+export interface Event {
+  readonly type: "event";
+  readonly schema: 1;
+  readonly frame: number;
+  readonly file: string | null;
+  readonly file_frame: number | null;
+  readonly time_ns: number;
+  readonly connection: number;
+  readonly from: string;
+  readonly to: string;
+  readonly requester: string | null;
+  readonly responder: string | null;
+  readonly rdma_xid: string | null;
+  readonly event: string;
+  readonly silence_ns: number | null;
+  readonly wait_ns: number | null;
+  readonly capture_file?: string;
+}
+
+export interface Explain {
+  readonly type: "explain";
+  readonly schema: 1;
+  readonly connection: number;
+  readonly rdma_xid: string;
+  readonly requester: string;
+  readonly responder: string;
+  readonly steps: readonly PacketRunObject[];
+  readonly packets_left_out: number;
+  readonly stretches: readonly StretchObject[] | null;
+  readonly transaction: Transaction;
+  readonly messages: readonly Message[];
+  readonly findings: readonly Finding[];
+  readonly events_after: readonly Event[];
+  readonly capture_file?: string;
+}
+
+export interface Finding {
+  readonly type: "finding";
+  readonly schema: 1;
+  readonly rule: string;
+  readonly severity: string;
+  readonly frame: number;
+  readonly file: string | null;
+  readonly file_frame: number | null;
+  readonly time_ns: number;
+  readonly connection: number;
+  readonly sender: string;
+  readonly receiver: string;
+  readonly blame: string;
+  readonly rdma_xid: string | null;
+  readonly offset_octets: number | null;
+  readonly section: string;
+  readonly message: string;
+  readonly known: string | null;
+  readonly in_baseline: boolean;
+  readonly capture_file?: string;
+}
+
+export interface Message {
+  readonly type: "message";
+  readonly schema: 1;
+  readonly frame: number;
+  readonly file: string | null;
+  readonly file_frame: number | null;
+  readonly time_ns: number;
+  readonly connection: number;
+  readonly from: string;
+  readonly to: string;
+  readonly requester: string | null;
+  readonly responder: string | null;
+  readonly mirror_session: MirrorSessionObject | null;
+  readonly retransmitted: number;
+  readonly rdma_xid: string | null;
+  readonly rdma_vers: number | null;
+  readonly rdma_credit: number | null;
+  readonly rdma_proc: string | null;
+  readonly header_octets: number | null;
+  readonly payload_octets: number | null;
+  readonly trailing_octets: number | null;
+  readonly reads: readonly ReadObject[];
+  readonly writes: readonly Plain[];
+  readonly reply: Plain | null;
+  readonly error: ErrorObject | null;
+  readonly invalidates: string | null;
+  readonly msgp: MsgpObject | null;
+  readonly version_2: VersionTwoObject | null;
+  readonly malformed: Malformed | null;
+  readonly incomplete: Incomplete | null;
+  readonly rpc: RpcObject | null;
+  readonly capture_file?: string;
+}
+
+export interface Transaction {
+  readonly type: "transaction";
+  readonly schema: 1;
+  readonly connection: number;
+  readonly rdma_xid: string;
+  readonly requester: string;
+  readonly responder: string;
+  readonly call_frame: number | null;
+  readonly call_file: string | null;
+  readonly call_file_frame: number | null;
+  readonly reply_frame: number | null;
+  readonly reply_file: string | null;
+  readonly reply_file_frame: number | null;
+  readonly time_ns: number | null;
+  readonly latency_ns: number | null;
+  readonly latency_at_least_ns: number | null;
+  readonly phases: PhasesObject | null;
+  readonly phases_missing: string | null;
+  readonly recovery: RecoveryObject | null;
+  readonly recovery_missing: string | null;
+  readonly credit_wait_ns: number | null;
+  readonly credit_wait_missing: string | null;
+  readonly reverse: boolean;
+  readonly program_guessed: boolean;
+  readonly program: number | null;
+  readonly version: number | null;
+  readonly procedure: number | null;
+  readonly name: string | null;
+  readonly operation: string;
+  readonly operations: readonly CompoundObject[] | null;
+  readonly security: string | null;
+  readonly arguments: readonly ArgumentsObject[] | null;
+  readonly call: HalfObject | null;
+  readonly reply: HalfObject | null;
+  readonly rdma_read_octets: number;
+  readonly rdma_write_octets: number;
+  readonly status: NumberedObject | null;
+  readonly nfs_status: NumberedObject | null;
+  readonly capture_file?: string;
+}
