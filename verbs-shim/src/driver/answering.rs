@@ -11,7 +11,7 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::ErrorBodyV2;
 
-use super::buffers::{Buffers, Sent};
+use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::posted::Posted;
@@ -92,6 +92,12 @@ enum AnswerDelay {
     Ahead,
     Until(Instant),
     Over,
+}
+
+/// Octets of a received Send, from an offset on.
+struct SendOctets {
+    receive: u32,
+    from: usize,
 }
 
 /// A call that is passed to the application.
@@ -240,15 +246,17 @@ impl<V: Provider> Answering<V> {
             Output::Release { receive } => buffers.release(resources, receive)?,
             Output::Place { call, receive, from, length, at } => {
                 let target = at as usize..at as usize + length as usize;
-                self.place(resources, buffers, (receive, from), (call, target))?;
+                self.place(resources, buffers, call, SendOctets { receive, from }, target)?;
             }
-            Output::Read { call, source, at } => self.read(resources, buffers, jobs, (call, source, at))?,
-            Output::Deliver { call, message } => self.deliver(resources, buffers, jobs, (call, message))?,
-            Output::Write { call, from, target } => self.write(resources, buffers, jobs, (call, from, target))?,
+            Output::Read { call, source, at } => self.read(resources, buffers, jobs, call, source, at)?,
+            Output::Deliver { call, message } => self.deliver(resources, buffers, jobs, call, message)?,
+            Output::Write { call, from, target } => self.write(resources, buffers, jobs, call, from, target)?,
             Output::Send { call, header, payload, invalidate, is_last } => {
-                let (sent, stream) = carried(&mut self.of_call, &mut self.answers, (call, is_last))?;
+                let (sent, stream) = carried(&mut self.of_call, &mut self.answers, call, is_last)?;
                 flow_control.write_credits(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
-                buffers.send(resources, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
+                let (none, purpose) = (Stream::default(), sent);
+                let stream = stream.unwrap_or(&none);
+                buffers.send(resources, OutgoingSend { header, payload, stream, purpose, invalidate })?;
             }
             Output::Register { call, length } => self.provide(resources, jobs, call, length)?,
             Output::Invalidate { call, .. } => self.fence(jobs, call)?,
@@ -263,8 +271,9 @@ impl<V: Provider> Answering<V> {
         &mut self,
         resources: &Resources<V>,
         buffers: &Buffers<V>,
-        (receive, from): (u32, usize),
-        (call, target): (CallId, Range<usize>),
+        call: CallId,
+        source: SendOctets,
+        target: Range<usize>,
     ) -> Result<(), Ended> {
         let number = self.number_or_begin(call)?;
         let message = &mut self.answer(number)?.message;
@@ -273,8 +282,8 @@ impl<V: Provider> Answering<V> {
             message.resize(target.end, 0);
         }
         let target = message.get_mut(target).ok_or(Ended::MISSING)?;
-        let copied = buffers.look(resources, receive, |octets| {
-            let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
+        let copied = buffers.look(resources, source.receive, |octets| {
+            let source = octets.get(source.from..).and_then(|rest| rest.get(..target.len()));
             source.map(|source| target.copy_from_slice(source))
         })?;
         copied.ok_or(Ended::MISSING)
@@ -506,7 +515,9 @@ impl<V: Provider> Answering<V> {
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        (call, source, at): (CallId, Segment, u32),
+        call: CallId,
+        source: Segment,
+        at: u32,
     ) -> Result<(), Ended> {
         let number = self.number_or_begin(call)?;
         if self.is_delayed(number, call, self.delays.read)? {
@@ -516,7 +527,7 @@ impl<V: Provider> Answering<V> {
         if let Some(region) = &answer.pulled {
             answer.delay = AnswerDelay::Ahead;
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
-            return Ok(buffers.transfer(resources, (Posted::Read(id(number)?), true), source, local)?);
+            return Ok(buffers.transfer(resources, Posted::Read(id(number)?), source, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
@@ -534,7 +545,9 @@ impl<V: Provider> Answering<V> {
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        (call, from, target): (CallId, u32, Segment),
+        call: CallId,
+        from: u32,
+        target: Segment,
     ) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::MISSING)?;
         if self.is_delayed(number, call, self.delays.write)? {
@@ -548,7 +561,7 @@ impl<V: Provider> Answering<V> {
         };
         if let Some((_, region)) = answer.regions.iter().find(|(of, _)| *of == source) {
             let local = Local { region, range };
-            return Ok(buffers.transfer(resources, (Posted::Write(id(number)?), false), target, local)?);
+            return Ok(buffers.transfer(resources, Posted::Write(id(number)?), target, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
@@ -566,7 +579,8 @@ impl<V: Provider> Answering<V> {
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        (call, message): (CallId, CallMessage),
+        call: CallId,
+        message: CallMessage,
     ) -> Result<(), Ended> {
         let number = self.number_or_begin(call)?;
         let answer = self.answer(number)?;
@@ -608,7 +622,8 @@ impl<V: Provider> Answering<V> {
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],
-    (call, is_last): (CallId, bool),
+    call: CallId,
+    is_last: bool,
 ) -> Result<(Sent, Option<&'a Stream>), Ended> {
     // Nothing was kept of a call that was refused before any other came.
     let Some(slot) = of_call.get_mut(call.index()) else { return Ok((Sent::Nothing, None)) };

@@ -43,6 +43,33 @@ pub(crate) struct Buffers<V: Verbs> {
     pub(super) header: Vec<u8>,
 }
 
+/// Number of buffers of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BufferCounts {
+    pub(super) receives: usize,
+    /// Further Receives, which only version 2 needs.
+    pub(super) further_receives: usize,
+    pub(super) sends: usize,
+}
+
+/// Length of a buffer in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BufferSizes {
+    pub(super) send: usize,
+    pub(super) receive: usize,
+}
+
+/// A Send to be posted: the first octets of the header buffer, then ranges of a stream.
+pub(super) struct OutgoingSend<'a, P> {
+    /// Length of the header in octets.
+    pub(super) header: usize,
+    pub(super) payload: P,
+    pub(super) stream: &'a Stream,
+    pub(super) purpose: Sent,
+    /// Handle that the receiver's adapter invalidates.
+    pub(super) invalidate: Option<u32>,
+}
+
 /// Purpose of a Send.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sent {
@@ -58,12 +85,12 @@ impl<V: Verbs> Buffers<V> {
     /// flight. `sizes`: of a Send and of a Receive.
     pub(super) fn new(
         resources: &Resources<V>,
-        (receives, further_receives): (usize, usize),
-        sends: usize,
-        sizes: (u32, u32),
+        counts: BufferCounts,
+        sizes: BufferSizes,
         send_queue_depth: usize,
     ) -> Result<Self, Error> {
-        let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
+        let BufferCounts { receives, further_receives, sends } = counts;
+        let BufferSizes { send: send_size, receive: receive_size } = sizes;
         let slab = |count, octets, access| resources.verbs.register_slab(&resources.domain, count, octets, access);
         let first_sends = sends.min(FIRST_SENDS);
         let first_copy = (receives + further_receives) as u32;
@@ -201,13 +228,13 @@ impl<V: Verbs> Buffers<V> {
         resources.verbs.read(self.receives.region(receive)?, look)
     }
 
-    /// Posts a Send of the first `header` octets of the header buffer and of these ranges of a stream.
+    /// Posts a Send.
     pub(super) fn send(
         &mut self,
         resources: &Resources<V>,
-        (header, payload, stream): (usize, impl Iterator<Item = Range<u32>>, &Stream),
-        (sent, invalidate): (Sent, Option<u32>),
+        send: OutgoingSend<'_, impl Iterator<Item = Range<u32>>>,
     ) -> Result<(), Error> {
+        let OutgoingSend { header, payload, stream, purpose, invalidate } = send;
         let slot = self.idle.pop().ok_or(Error::QueueFull)?;
         let region = self.sends.get(slot as usize).ok_or(Error::Range)?;
         let mut filled = 0;
@@ -230,7 +257,7 @@ impl<V: Verbs> Buffers<V> {
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
         let work = Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
         if let Some(entry) = self.sent.get_mut(slot as usize) {
-            *entry = sent;
+            *entry = purpose;
         }
         resources.verbs.post(&resources.queue_pair, work)?;
         self.send_queue_free -= 1;
@@ -260,12 +287,15 @@ impl<V: Verbs> Buffers<V> {
     pub(super) fn transfer(
         &mut self,
         resources: &Resources<V>,
-        (id, read): (Posted, bool),
+        id: Posted,
         remote: Segment,
         local: Local<'_, V::Region>,
     ) -> Result<(), Error> {
         let remote = Remote::from(remote);
-        let operation = if read { Operation::Read(remote) } else { Operation::Write(remote) };
+        let operation = match id {
+            Posted::Read(_) | Posted::Pull(_) => Operation::Read(remote),
+            _ => Operation::Write(remote),
+        };
         resources.verbs.post(&resources.queue_pair, Work::new(id.to_id(), operation, local))?;
         self.send_queue_free -= 1;
         Ok(())

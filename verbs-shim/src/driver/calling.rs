@@ -13,7 +13,7 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
 use super::alarms::{Alarm, Alarms};
-use super::buffers::{Buffers, Sent};
+use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
@@ -361,7 +361,8 @@ impl<V: Provider> Calling<V> {
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         flow_control: &mut FlowControl<'_>,
-        (occupied, owed): (u32, Option<u32>),
+        occupied: u32,
+        owed: Option<u32>,
     ) -> Result<bool, Ended> {
         if self.pull_held(resources, buffers)? {
             return Ok(true);
@@ -382,7 +383,8 @@ impl<V: Provider> Calling<V> {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 flow_control.write_credits(occupied, &mut buffers.header);
-                buffers.send(resources, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
+                let (stream, purpose) = (&ticket.call.stream, Sent::Call(call));
+                buffers.send(resources, OutgoingSend { header, payload, stream, purpose, invalidate: None })?;
                 ticket.progress = Progress::Sent;
             }
             Output::Invalidate { call, region, .. } => {
@@ -394,7 +396,7 @@ impl<V: Provider> Calling<V> {
             Output::Place { call, receive, from, length, at } => {
                 let number = self.number(call)?;
                 let part = from..from.saturating_add(length as usize);
-                self.ticket(number)?.place(resources, buffers, (receive, part), at)?;
+                self.ticket(number)?.place(resources, buffers, receive, part, at)?;
             }
             Output::Release { receive } => buffers.post_receive(resources, receive)?,
             Output::Done { call, end, results } => {
@@ -402,7 +404,7 @@ impl<V: Provider> Calling<V> {
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 ticket.call.received.extend_from_slice(results);
                 self.given_up.retain(|(_, id)| *id != call);
-                self.close(resources, buffers, jobs, (number, end))?;
+                self.close(resources, buffers, jobs, number, end)?;
             }
             Output::Read { call, source, at } => {
                 let number = self.number(call)?;
@@ -432,7 +434,7 @@ impl<V: Provider> Calling<V> {
         let region = region(number).ok_or(Ended::MISSING)?;
         let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
-        buffers.transfer(resources, (work, true), source, local)?;
+        buffers.transfer(resources, work, source, local)?;
         Ok(true)
     }
 
@@ -467,7 +469,8 @@ impl<V: Provider> Calling<V> {
         &mut self,
         jobs: &mut Jobs<V>,
         registration: CallRegistration,
-        (call, region): (CallId, u16),
+        call: CallId,
+        region: u16,
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
         match self.tell_registered(call, region, segment) {
@@ -505,7 +508,7 @@ impl<V: Provider> Calling<V> {
         match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
-                self.offer(jobs, registration, (call, region), segment.ok())
+                self.offer(jobs, registration, call, region, segment.ok())
             }
             // A reply that is pulled cannot come in another way.
             (CallStage::Open(_), None) => segment.map(drop).map_err(Ended::from),
@@ -545,7 +548,8 @@ impl<V: Provider> Calling<V> {
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        (number, end): (usize, End),
+        number: usize,
+        end: End,
     ) -> Result<(), Ended> {
         self.held.retain(|(of, ..)| *of != number);
         let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
@@ -729,7 +733,8 @@ impl<R> Ticket<R> {
         &mut self,
         resources: &Resources<V>,
         buffers: &Buffers<V>,
-        (receive, part): (u32, Range<usize>),
+        receive: u32,
+        part: Range<usize>,
         at: u32,
     ) -> Result<(), Ended> {
         let parts = &mut self.parts;

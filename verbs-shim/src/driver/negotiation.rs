@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::endpoint::Channel;
 use rpcrdma::endpoint::channel::Negotiation;
 
-use super::buffers::{Buffers, Sent};
+use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::posted::Posted;
 use super::resources::{Provider, Resources};
 use crate::message::ended::{Ended, InternalFault};
@@ -27,7 +27,9 @@ pub(super) fn send_control<V: Provider>(
     match channel.poll(receivable, &mut buffers.header) {
         Ok(None) => Ok(false),
         Ok(Some(length)) => {
-            buffers.send(resources, (length, iter::empty(), &Stream::default()), (Sent::Nothing, None))?;
+            let (payload, stream) = (iter::empty(), &Stream::default());
+            let send = OutgoingSend { header: length, payload, stream, purpose: Sent::Nothing, invalidate: None };
+            buffers.send(resources, send)?;
             Ok(true)
         }
         // They are no larger than the smallest inline threshold.

@@ -10,7 +10,7 @@ use rpcrdma::endpoint::{Channel, Limits, Versions};
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
-use super::buffers::Buffers;
+use super::buffers::{BufferCounts, BufferSizes, Buffers};
 use super::resources::{Provider, Resources};
 use super::shared_receives::SharedReceives;
 use crate::verbs::Depths;
@@ -168,22 +168,22 @@ impl Settings {
         let _ = channel.authenticate(&self.host_authentication);
     }
 
-    /// Number of Receives of a connection, number of further ones that only version 2 needs, and number of Sends.
+    /// Number of buffers of a connection.
     ///
     /// Version 1 needs one of each for each call. In version 2, every message uses a credit, and in family A each
     /// message has to grant a credit that was not granted before, so half of the Receives are kept for that; one more
     /// is for an asynchronous grant. Additional Sends are for transport properties, grants and errors.
-    const fn messages(&self) -> (usize, usize, usize) {
+    const fn buffers(&self) -> BufferCounts {
         /// Minimum number of Receives of version 2: two that may be granted, and two that are kept.
         const FEWEST: usize = 4;
         const CONTROL: usize = 8;
         let calls = (self.calls + self.served) as usize;
         if self.versions.bits() == Versions::ONE.bits() {
-            return (calls, 0, calls);
+            return BufferCounts { receives: calls, further_receives: 0, sends: calls };
         }
         let receives = if calls * 2 < FEWEST { FEWEST + 1 } else { calls * 2 + 1 };
         let first = if calls < FEWEST + 1 { FEWEST + 1 } else { calls };
-        (first, receives - first, calls + CONTROL)
+        BufferCounts { receives: first, further_receives: receives - first, sends: calls + CONTROL }
     }
 
     pub(crate) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
@@ -209,8 +209,9 @@ impl Settings {
     ) -> Result<(Resources<V>, Buffers<V>), Error> {
         /// Number of RDMA Reads and Writes that can be posted in addition to the Sends.
         const TRANSFERS: usize = 64;
-        let (receives, further, sends) = self.messages();
-        let depths = Depths { send: sends + TRANSFERS, receive: receives + further, reads: READS, ..Depths::default() };
+        let counts @ BufferCounts { receives, further_receives, sends } = self.buffers();
+        let receive = receives + further_receives;
+        let depths = Depths { send: sends + TRANSFERS, receive, reads: READS, ..Depths::default() };
         let (domain, queue_pair) = match shared {
             Some(shared) => (shared.domain(), verbs.sharing_queue_pair(shared.queue(), depths)?),
             None => {
@@ -220,8 +221,8 @@ impl Settings {
             }
         };
         let resources = Resources { verbs: verbs.clone(), domain, queue_pair, shared: shared.map(Arc::clone) };
-        let receives = (receives, further);
-        let buffers = Buffers::new(&resources, receives, sends, (self.send_size, self.receive_size), depths.send)?;
+        let sizes = BufferSizes { send: self.send_size as usize, receive: self.receive_size as usize };
+        let buffers = Buffers::new(&resources, counts, sizes, depths.send)?;
         Ok((resources, buffers))
     }
 }
@@ -564,7 +565,9 @@ mod tests {
             let [one, both] =
                 [Versions::ONE, Versions::all()].map(|versions| builder.clone().versions(versions).build().unwrap());
             assert_eq!((one.calls(), one.served()), (calls, served));
-            assert_eq!((one.messages(), both.messages()), (of_version_1, of_both), "{calls} {served}");
+            let counts = |(receives, further_receives, sends)| BufferCounts { receives, further_receives, sends };
+            assert_eq!(one.buffers(), counts(of_version_1), "{calls} {served}");
+            assert_eq!(both.buffers(), counts(of_both), "{calls} {served}");
         }
     }
 

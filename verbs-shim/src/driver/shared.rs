@@ -67,12 +67,14 @@ impl<V: Provider> OwnedConnection<V> {
     /// connection of the same peer.
     pub(crate) fn new(
         resources: Resources<V>,
-        buffers: (Buffers<V>, Channel),
+        buffers: Buffers<V>,
+        channel: Channel,
         terms: (Terms, Terms),
         peer: SocketAddr,
-        (settings, refused): (&Settings, &[u32]),
+        settings: &Settings,
+        refused: &[u32],
     ) -> Self {
-        let state = ConnectionState::new(&resources, buffers, terms, settings, refused);
+        let state = ConnectionState::new(&resources, buffers, channel, terms, settings, refused);
         let shared = Arc::new(SharedConnection {
             resources,
             state: Mutex::new(state),

@@ -109,7 +109,8 @@ impl<V: Provider> ConnectionState<V> {
     /// earlier connection of the same peer.
     pub(super) fn new(
         resources: &Resources<V>,
-        (buffers, channel): (Buffers<V>, Channel),
+        buffers: Buffers<V>,
+        channel: Channel,
         terms: (Terms, Terms),
         settings: &Settings,
         refused: &[u32],
@@ -275,7 +276,7 @@ impl<V: Provider> ConnectionState<V> {
             let calls = waiting.iter().filter(|arrived| buffers.uses_credit(arrived.receive)).count();
             (answering.occupied(), Some(answering.owed().saturating_add(calls as u32)))
         });
-        if calling.step(resources, buffers, jobs, &mut flow_control, (occupied, owed))? {
+        if calling.step(resources, buffers, jobs, &mut flow_control, occupied, owed)? {
             return Ok(true);
         }
         if let Some(answering) = answering
@@ -598,7 +599,7 @@ impl<V: Provider> ConnectionState<V> {
             // Its requests are no longer of use.
             let mut flow_control = FlowControl::new(channel, 0);
             while matches!(
-                calling.step(resources, buffers, jobs, &mut flow_control, (0, None)),
+                calling.step(resources, buffers, jobs, &mut flow_control, 0, None),
                 Ok(true) | Err(Ended::Peer)
             ) {}
             let _ = buffers.look(resources, receive, |octets| {

@@ -103,8 +103,7 @@ impl<V: Provider> Connection<V> {
         negotiate(&resources, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
             Negotiation::Agreed(_) => {
-                let owned =
-                    OwnedConnection::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
+                let owned = OwnedConnection::new(resources, buffers, channel, (calls, answers), address, settings, &[]);
                 owned.attend_when_idle();
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
@@ -118,16 +117,18 @@ impl<V: Provider> Connection<V> {
     pub(crate) fn accept(
         verbs: &V,
         request: V::Request,
-        (settings, shared): (&Settings, Option<&Arc<SharedReceives<V>>>),
+        settings: &Settings,
+        shared: Option<&Arc<SharedReceives<V>>>,
         refused: &[u32],
     ) -> Result<Self, Error> {
-        Self::told(verbs.peer(&request), Self::take(verbs, request, (settings, shared), refused))
+        Self::told(verbs.peer(&request), Self::take(verbs, request, settings, shared, refused))
     }
 
     fn take(
         verbs: &V,
         request: V::Request,
-        (settings, shared): (&Settings, Option<&Arc<SharedReceives<V>>>),
+        settings: &Settings,
+        shared: Option<&Arc<SharedReceives<V>>>,
         refused: &[u32],
     ) -> Result<Self, Error> {
         let (resources, buffers) = settings.prepare(verbs, shared)?;
@@ -140,10 +141,12 @@ impl<V: Provider> Connection<V> {
         settings.authenticate(&mut channel);
         Ok(Self::of(Arc::new(OwnedConnection::new(
             resources,
-            (buffers, channel),
+            buffers,
+            channel,
             (calls, answers),
             peer,
-            (settings, refused),
+            settings,
+            refused,
         ))))
     }
 

@@ -213,7 +213,7 @@ impl<V: Provider> Server<V> {
             all.retain(|(who, _)| *who != peer);
             of_peer
         };
-        Connection::accept(&self.verbs, request, (&self.settings, self.shared.as_ref()), &unusable)
+        Connection::accept(&self.verbs, request, &self.settings, self.shared.as_ref(), &unusable)
     }
 
     /// Remembers a call that has ended a connection.

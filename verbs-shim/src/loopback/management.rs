@@ -99,19 +99,19 @@ pub(super) fn reject(remote: u32, reason: u16, private_data: &[u8]) -> [u8; LEN]
 
 /// RTU: the REP has arrived.
 pub(super) fn ready_to_use(by: Station, remote: u32) -> [u8; LEN] {
-    names(READY_TO_USE, by.name, (by.name, remote))
+    names(READY_TO_USE, by.name, by.name, remote)
 }
 
 /// DREQ: ends the connection.
 pub(super) fn disconnect_request(by: Station, remote: Station) -> [u8; LEN] {
-    let mut mad = names(DISCONNECT_REQUEST, by.name, (by.name, remote.name));
+    let mut mad = names(DISCONNECT_REQUEST, by.name, by.name, remote.name);
     put(&mut mad, 32, &(remote.queue_pair << 8).to_be_bytes());
     mad
 }
 
 /// DREP: answers a DREQ.
 pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
-    names(DISCONNECT_REPLY, remote, (by.name, remote))
+    names(DISCONNECT_REPLY, remote, by.name, remote)
 }
 
 /// Writes the header of a management datagram, and the sender's name for the connection. All datagrams of one exchange
@@ -127,7 +127,7 @@ fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
 }
 
 /// A datagram with both sides' names only.
-fn names(attribute: u8, exchange: u32, (local, remote): (u32, u32)) -> [u8; LEN] {
+fn names(attribute: u8, exchange: u32, local: u32, remote: u32) -> [u8; LEN] {
     let mut mad = begin(attribute, exchange, local);
     put(&mut mad, 28, &remote.to_be_bytes());
     mad

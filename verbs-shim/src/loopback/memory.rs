@@ -183,7 +183,8 @@ impl Domain {
         &self,
         from: &Identifiers,
         counters: &Arc<Counters>,
-        (buffer, part): (Vec<u8>, Range<usize>),
+        buffer: Vec<u8>,
+        part: Range<usize>,
         access: Access,
     ) -> Result<Region, NotRegistered> {
         if !is_part(&part, &buffer) {
@@ -194,7 +195,7 @@ impl Domain {
             Ok(segment) => segment,
             Err(error) => return Err(NotRegistered { error, buffer }),
         };
-        let new = Memory::new(self, segment, access, (buffer, part.start));
+        let new = Memory::new(self, segment, access, buffer, part.start);
         let memory = match handles.spare.pop() {
             Some(mut spare) => match Arc::get_mut(&mut spare) {
                 Some(entry) => {
@@ -215,7 +216,8 @@ impl Domain {
         &self,
         from: &Identifiers,
         counters: &Arc<Counters>,
-        (count, length): (usize, usize),
+        count: usize,
+        length: usize,
         access: Access,
     ) -> Result<Vec<Region>, Error> {
         if !access.is_local() {
@@ -225,7 +227,7 @@ impl Domain {
         let mut handles = self.handles();
         let whole = self.segment(from, handles.registered.len(), octets, access)?;
         let segment = Segment { length: u32::try_from(length).map_err(|_| Error::Range)?, ..whole };
-        let memory = |_| Arc::new(Memory::new(self, segment, access, (vec![0; length], 0)));
+        let memory = |_| Arc::new(Memory::new(self, segment, access, vec![0; length], 0));
         let memories: Vec<_> = (0..count).map(memory).collect();
         let first = memories.first().ok_or(Error::Range)?;
         let registration = Arc::new(self.enter(&mut handles, first, counters));
@@ -303,7 +305,7 @@ impl Domain {
 }
 
 impl Memory {
-    fn new(domain: &Domain, segment: Segment, access: Access, (octets, start): (Vec<u8>, usize)) -> Self {
+    fn new(domain: &Domain, segment: Segment, access: Access, octets: Vec<u8>, start: usize) -> Self {
         static AGE: AtomicU64 = AtomicU64::new(0);
         Self {
             age: AGE.fetch_add(1, Ordering::Relaxed),

@@ -546,7 +546,7 @@ impl Verbs for Adapter {
             return Err(NotRegistered { error, buffer });
         }
         let Network { identifiers, counters, .. } = &*self.network;
-        domain.register(identifiers, counters, (buffer, part), access)
+        domain.register(identifiers, counters, buffer, part, access)
     }
 
     fn register_slab(
@@ -557,7 +557,7 @@ impl Verbs for Adapter {
         access: Access,
     ) -> Result<Vec<Region>, Error> {
         let Network { identifiers, counters, .. } = &*self.network;
-        domain.register_slab(identifiers, counters, (count, length), access)
+        domain.register_slab(identifiers, counters, count, length, access)
     }
 
     fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {

@@ -154,7 +154,8 @@ impl Region {
     /// Registers a part of a buffer.
     pub(super) fn new(
         domain: &Domain,
-        (octets, part): (Vec<u8>, Range<usize>),
+        octets: Vec<u8>,
+        part: Range<usize>,
         access: Access,
     ) -> Result<Self, NotRegistered> {
         let registration = Arc::new(Registration::new(domain, octets, part, access)?);

@@ -142,7 +142,7 @@ impl Verbs for Device {
         part: Range<usize>,
         access: Access,
     ) -> Result<Region, NotRegistered> {
-        Region::new(domain, (buffer, part), access)
+        Region::new(domain, buffer, part, access)
     }
 
     fn register_slab(
