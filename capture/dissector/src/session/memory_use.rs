@@ -3,6 +3,7 @@
 
 use super::call::Call;
 use super::memory::{Access, SegmentPlace};
+use super::replies::UNMATCHED;
 use super::reply::Reply;
 use super::state::{Context, Session};
 use super::watch::{Aim, Aimed};
@@ -136,14 +137,21 @@ impl Session {
         {
             // If its reply was missed, or captured before the call, the other call no longer waits.
             let is_after = |lost: Option<u64>| lost.is_some_and(|last_call| last_call >= id);
-            let replies = self.replies.as_ref().map(|replies| replies.get(owner.other()));
             let known = waiting.shows_reply
                 && !is_after(self.lost.active)
                 && !is_after(self.lost.passive)
-                && !replies.is_some_and(|replies| replies.is_unmatched(waiting.message.xid()));
+                && !self.may_be_preceded(id, waiting);
             let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);
         }
+    }
+
+    /// Returns true if the reply to a call may have been captured before the call: among the last replies without a call, or
+    /// before the connection was recognised.
+    fn may_be_preceded(&self, id: u64, call: &Call) -> bool {
+        let replies = self.replies.as_ref().map(|replies| replies.get(call.message.sender.other()));
+        replies.is_some_and(|replies| replies.is_unmatched(call.message.xid()))
+            || self.watch.passed_over && id <= UNMATCHED as u64
     }
 
     /// Returns the details of a reply; the memory of its call must not be used any more.

@@ -10,7 +10,7 @@ const REPLIES: usize = 128;
 pub(super) const REFUSED: usize = 64;
 
 /// The most replies without a call that are remembered: frames out of order are a few apart.
-const UNMATCHED: usize = 4;
+pub(super) const UNMATCHED: usize = 4;
 
 /// A reply that was sent.
 #[derive(Clone, Copy, Debug)]

@@ -886,6 +886,24 @@ fn a_handle_is_shared_for_certain_unless_a_reply_may_have_been_missed() {
     }
 }
 
+/// What was passed over may have been the reply to one of the first calls.
+#[test]
+fn a_handle_is_shared_for_certain_once_what_was_passed_over_is_long_ago() {
+    for (before, known) in [(1, false), (4, true)] {
+        let mut play = Play::unknown(true);
+        play.step(Passive, write(7, 0, &[1]));
+        for xid in 10..10 + before {
+            play.step(Active, send(&call(xid, &NONE)));
+            play.step(Passive, send(&reply(xid)));
+        }
+        (1..=2).for_each(|xid| play.step(Active, send(&call(xid, &write_chunk(7, 4)))));
+        let uses = play.uses();
+        let [.., told] = uses[..] else { panic!("one") };
+        assert!(matches!(told.kind, MemoryUseKind::Shared { xid: 2, with: 1, .. }), "{told:?}");
+        assert_eq!(told.known, known, "{before} calls before");
+    }
+}
+
 // --- Signs of loss -------------------------------------------------------------------------------------------------------
 
 #[test]
