@@ -76,6 +76,7 @@ pub use event::{
 };
 pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};
+pub use input::calendar::CalendarDate;
 pub use input::hexdump::{HexDump, HexError};
 pub use input::send::lone_message;
 pub use input::values;

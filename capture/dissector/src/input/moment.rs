@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::calendar::CalendarDate;
 use crate::file::Time;
 
 const SECOND: u64 = 1_000_000_000;
@@ -132,20 +133,12 @@ fn time_of_day(text: &str) -> Option<u64> {
     is_sound.then_some((hour * 60 + minute) * 60 * SECOND + seconds)
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar: years, months and days count from 1970, 1 and 1.
-pub(crate) const fn days(year: u64, month: u64, day: u64) -> u64 {
-    // Years that begin in March have the leap day at their end, and months of 30.6 days on average.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let before = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    before - 719_469
-}
-
 /// `2025-11-21`: nanoseconds from 1970 to the beginning of the day.
 fn midnight(text: &str) -> Option<u64> {
     let mut parts = text.splitn(3, '-').map(number);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     let is_sound = (1970..=2500).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if is_sound { days(year, month, day).checked_mul(DAY) } else { None }
+    if is_sound { CalendarDate { year, month, day }.days().checked_mul(DAY) } else { None }
 }
 
 #[cfg(test)]
