@@ -15,7 +15,7 @@ use rpcrdma::v2::ContinuationError;
 use rpcrdma::{Body, Chunks, Header, RpcCall};
 
 #[test]
-fn errors_say_what_is_wrong_and_have_no_cause_that_they_say_too() {
+fn errors_say_what_is_wrong_and_give_the_error_that_they_hold() {
     let mut credits = Credits::new();
     credits.call().unwrap();
     let mut requester = Requester::<1, 1>::new(Terms::default(), 1, 4096);
@@ -39,5 +39,8 @@ fn errors_say_what_is_wrong_and_have_no_cause_that_they_say_too() {
     let errors = [&errors[..], &[&HostAuthenticationTooLong]].concat();
     let texts: BTreeSet<String> = errors.iter().map(|error| error.to_string()).collect();
     assert_eq!(texts.len(), errors.len(), "{texts:?}");
-    assert!(errors.iter().all(|error| error.source().is_none() && !error.to_string().is_empty()));
+    assert!(errors.iter().all(|error| !error.to_string().is_empty()));
+    // Only the refused Call holds another error: its header is cut.
+    let causes: Vec<_> = errors.iter().filter_map(|error| error.source()).map(ToString::to_string).collect();
+    assert_eq!(causes, [RpcCall::decode(&[]).unwrap_err().to_string()]);
 }
