@@ -80,8 +80,8 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
         return Err(Failure::Said("compare takes two files, BEFORE and AFTER".to_owned()));
     };
     let mut conclusion = Conclusion::new("compare", *json, quiet);
-    let (before, damaged_before) = read(input, before, (&mut conclusion, quiet))?;
-    let (after, damaged_after) = read(input, after, (&mut conclusion, quiet))?;
+    let (before, damaged_before) = read(input, before, &mut conclusion, quiet)?;
+    let (after, damaged_after) = read(input, after, &mut conclusion, quiet)?;
     let comparison = Comparison::new(&before, &after, tolerance / 100.0);
     let mut out = Vec::new();
     if *json {
@@ -103,7 +103,8 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
 fn read(
     input: &InputArguments,
     file: &Path,
-    (conclusion, quiet): (&mut Conclusion, bool),
+    conclusion: &mut Conclusion,
+    quiet: bool,
 ) -> Result<(Comparand, u8), Failure> {
     let input = InputArguments { files: vec![file.to_owned()], ..input.clone() };
     let filters = Filters::new(&input, Select::Rpcs);

@@ -81,7 +81,8 @@ const fn text(text: &'static str) -> rpcrdma_text {
 }
 
 impl rpcrdma_finding {
-    fn new(finding: &Finding<'_>, (reaction, answer): (u32, u32)) -> Self {
+    fn new(finding: &Finding<'_>, due: Due) -> Self {
+        let Due { reaction, answer } = due;
         let severity = match finding.severity {
             Severity::Error => RPCRDMA_SEVERITY_ERROR,
             Severity::Warning => RPCRDMA_SEVERITY_WARNING,
@@ -94,21 +95,37 @@ impl rpcrdma_finding {
     }
 }
 
-/// Reaction and answer of version 1.
-const fn reaction(reaction: Option<Reaction>) -> (u32, u32) {
-    match reaction {
-        None => (RPCRDMA_REACT_NOT_SAID, 0),
-        Some(Reaction::Discard) => (RPCRDMA_REACT_DISCARD, 0),
-        Some(reaction) => (RPCRDMA_REACT_ANSWER, answer(reaction)),
+/// Reaction of the receiver, as C has it: a `RPCRDMA_REACT_` constant, and the code of an error that is answered.
+#[derive(Clone, Copy)]
+struct Due {
+    reaction: u32,
+    answer: u32,
+}
+
+impl Due {
+    const NOT_SAID: Self = Self { reaction: RPCRDMA_REACT_NOT_SAID, answer: 0 };
+    const DISCARD: Self = Self { reaction: RPCRDMA_REACT_DISCARD, answer: 0 };
+
+    const fn answer(answer: u32) -> Self {
+        Self { reaction: RPCRDMA_REACT_ANSWER, answer }
     }
 }
 
-/// Reaction and answer of version 2.
-const fn reaction_v2(reaction: Option<ReactionV2>) -> (u32, u32) {
+/// Reaction of version 1.
+const fn reaction(reaction: Option<Reaction>) -> Due {
     match reaction {
-        None => (RPCRDMA_REACT_NOT_SAID, 0),
-        Some(ReactionV2::Discard) => (RPCRDMA_REACT_DISCARD, 0),
-        Some(ReactionV2::Answer(code)) => (RPCRDMA_REACT_ANSWER, code.0),
+        None => Due::NOT_SAID,
+        Some(Reaction::Discard) => Due::DISCARD,
+        Some(reaction) => Due::answer(answer(reaction)),
+    }
+}
+
+/// Reaction of version 2.
+const fn reaction_v2(reaction: Option<ReactionV2>) -> Due {
+    match reaction {
+        None => Due::NOT_SAID,
+        Some(ReactionV2::Discard) => Due::DISCARD,
+        Some(ReactionV2::Answer(code)) => Due::answer(code.0),
     }
 }
 

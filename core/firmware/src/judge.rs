@@ -12,8 +12,15 @@ use crate::decode::{answer, answer_v2};
 use crate::digest::Digest;
 use crate::recorded;
 
-/// Reaction and answer for a rule that requires neither.
-const NOT_SAID: (u32, u32) = (0, 0);
+/// Reaction of a receiver as a number, and the code of an error that is answered.
+#[derive(Clone, Copy)]
+struct Due {
+    reaction: u32,
+    answer: u32,
+}
+
+/// For a rule that requires neither.
+const NOT_SAID: Due = Due { reaction: 0, answer: 0 };
 
 struct Judge {
     digest: Digest,
@@ -83,7 +90,8 @@ impl Judge {
         self.end();
     }
 
-    fn finding(&mut self, finding: &Finding<'_>, (reaction, answer): (u32, u32)) {
+    fn finding(&mut self, finding: &Finding<'_>, due: Due) {
+        let Due { reaction, answer } = due;
         let severity = match finding.severity {
             Severity::Error => 1,
             Severity::Warning => 2,
@@ -103,6 +111,6 @@ impl Judge {
 }
 
 /// Reaction and answer, if it is said what to do.
-fn reacting(answer: u32) -> (u32, u32) {
-    if answer == 0 { (1, 0) } else { (2, answer) }
+fn reacting(answer: u32) -> Due {
+    Due { reaction: if answer == 0 { 1 } else { 2 }, answer }
 }

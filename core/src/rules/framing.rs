@@ -1,5 +1,7 @@
 //! Framing of a message (RFC 8166 sections 4.1 to 4.6).
 
+use core::ops::RangeInclusive;
+
 use super::{Counted, Report, Rule, SendRow, Sent, Severity, location};
 use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
@@ -307,14 +309,15 @@ fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
         return report.broken(error.offset, format_args!("rdma_err is {code}, neither ERR_VERS nor ERR_CHUNK"));
     }
     let (Some((ErrorBody::Vers { low, high }, _)), Some(prefix)) = (sent.error, sent.prefix) else { return };
-    version_range((low, high), prefix.version, 20, report);
+    version_range(low..=high, prefix.version, 20, report);
 }
 
 /// Judges the versions that an ERR_VERS gives at this offset, and the one that it refuses.
-pub(super) fn version_range((low, high): (u32, u32), refused: u32, at: usize, report: &mut Report<'_>) {
+pub(super) fn version_range(given: RangeInclusive<u32>, refused: u32, at: usize, report: &mut Report<'_>) {
+    let (low, high) = (given.start(), given.end());
     if low > high {
         report.broken(at, format_args!("rdma_vers_low is {low}, rdma_vers_high {high}"));
-    } else if (low..=high).contains(&refused) {
+    } else if given.contains(&refused) {
         report.broken(at, format_args!("version {refused} is refused, and {low} to {high} are supported"));
     }
 }

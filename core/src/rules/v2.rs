@@ -354,7 +354,7 @@ fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     // An `rdma_err` that no draft has may be an extension's (draft -07 appendix B.4): it is not judged.
     if let Some(ErrorBodyV2::Vers { low, high }) = header.error() {
         let at = prefix_length(header).saturating_add(4);
-        framing::version_range((low, high), VERSION, at, &mut Report::new(&ERROR_RANGE, take));
+        framing::version_range(low..=high, VERSION, at, &mut Report::new(&ERROR_RANGE, take));
     }
 }
 

@@ -102,7 +102,7 @@ pub struct Case {
 impl Case {
     /// A valid message, until something is said to be broken.
     #[must_use]
-    pub fn new(name: String, (format, role): (Format, Role), octets: Vec<u8>) -> Self {
+    pub fn new(name: String, format: Format, role: Role, octets: Vec<u8>) -> Self {
         Self { name, format, role, octets, call: None, broken: Vec::new() }
     }
 
@@ -186,6 +186,6 @@ impl Base {
         let which = which.to_string();
         let separator = if which.is_empty() { "" } else { "-" };
         let name = format!("{defect}{separator}{which}/{}", self.name);
-        Case::new(name, (self.message.format, self.message.role), octets)
+        Case::new(name, self.message.format, self.message.role, octets)
     }
 }

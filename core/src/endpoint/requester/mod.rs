@@ -225,7 +225,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             slot.plan(header.xid, call, protected, &self.how).is_some()
         } else {
             let longest = unreduced(call.reply_length, call.results);
-            slot.plan_without_chunks((header.xid, call.length), Expects::Reply, longest, &self.how).is_some()
+            slot.plan_without_chunks(header.xid, call.length, Expects::Reply, longest, &self.how).is_some()
         };
         if !is_planned {
             self.slots.free(id);
@@ -250,7 +250,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let header = self.check(head, length, &[])?;
         let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
         // No message would show when the Responder no longer uses a chunk.
-        if slot.plan_without_chunks((header.xid, length), Expects::Nothing, 0, &self.how).is_none() {
+        if slot.plan_without_chunks(header.xid, length, Expects::Nothing, 0, &self.how).is_none() {
             self.slots.free(id);
             return Err(self.too_long());
         }

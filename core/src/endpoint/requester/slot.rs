@@ -226,7 +226,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     #[inline(never)]
     pub(super) fn plan_without_chunks(
         &mut self,
-        (xid, length): (u32, u32),
+        xid: u32,
+        length: u32,
         expects: Expects,
         longest: u64,
         how: &How,
@@ -284,7 +285,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// The header of a part of a continued Call after which `remaining` octets follow; version 1 has none.
     fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
         let family = self.version.family()?;
-        Some(middle_header(family, (self.xid, MessageType::CALL), remaining))
+        Some(middle_header(family, self.xid, MessageType::CALL, remaining))
     }
 
     /// Makes the message short if that fits; otherwise chunked, without the items; otherwise long.

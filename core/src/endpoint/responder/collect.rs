@@ -13,7 +13,7 @@ use crate::v2::{ErrorBodyV2, ErrorCode};
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
     /// The first part of a Call.
     #[cold]
-    pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, (part, two): (ReceivedPart, SpeaksTwo)) {
+    pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart, two: SpeaksTwo) {
         let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
         let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
         // It is released as soon as its octets were copied.
@@ -26,8 +26,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// ends this one.
     #[cold]
     pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
-        let Some(two) = self.terms.version.two() else { return false };
-        let decoded = CallReceived::decode_2(two, octets);
+        let Some((family, two)) = self.terms.version.two() else { return false };
+        let decoded = CallReceived::decode_2(family, two, octets);
         let (CallReceived::Part(prefix, ..) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
         else {
             return false;
@@ -36,7 +36,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         match decoded {
             _ if !is_next => self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
             CallReceived::Part(_, part, _) => self.append(receive, part),
-            CallReceived::Call(prefix, call) => self.complete(receive, (prefix, &call), octets),
+            CallReceived::Call(prefix, call) => self.complete(receive, prefix, &call, octets),
             CallReceived::Fault(_, error) => {
                 self.break_off(error);
                 self.receipt = Receipt::Release(receive);
@@ -73,7 +73,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// The last part of a Call, which has its chunks.
     #[cold]
     #[inline(never)]
-    fn complete(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+    fn complete(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
         let judged = if call.lists.have_reads() {
             // The positions of the parts would have to be known before.

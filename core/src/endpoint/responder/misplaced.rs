@@ -11,7 +11,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Answers such a Call. If this end cannot make the RPC Reply, the answer is an error: the RPC header is in a
     /// chunk, its verifier is for the upper layer to make (RPCSEC_GSS), or the chunks of the Call leave no space.
     #[cold]
-    pub(super) fn misplaced(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+    pub(super) fn misplaced(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let header = octets.get(..call.header_length).unwrap_or_default();
         let reply = AnyReplyHeader::new(self.terms.version, prefix.xid, 0, &call.lists.chunks);
         let length = GarbageReply::new(reply, prefix.xid).encoded_len() as u64;

@@ -19,8 +19,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return Ok(());
         }
         match CallReceived::decode(self.terms.version, octets) {
-            CallReceived::Part(prefix, part, two) => self.collect(receive, prefix, (part, two)),
-            CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
+            CallReceived::Part(prefix, part, two) => self.collect(receive, prefix, part, two),
+            CallReceived::Call(prefix, call) => self.called(receive, prefix, &call, octets),
             CallReceived::Fault(prefix, error) => self.turn_away(receive, prefix, error),
             CallReceived::Done(xid) => {
                 self.done(xid);
@@ -39,7 +39,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// A Call whose header can be read.
-    fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+    fn called(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let is_other = || MessageType::peek(call.payload) != Some((prefix.xid, MessageType::CALL));
         if call.form == CallForm::Inline && is_other() {
             return self.turn_away(receive, prefix, MALFORMED);
@@ -48,7 +48,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.turn_away(receive, prefix, SYSTEM),
             Err(NotAssembled::Error(error)) => return self.turn_away(receive, prefix, self.refusal(error)),
-            Err(NotAssembled::Misplaced) => return self.misplaced(receive, (prefix, call), octets),
+            Err(NotAssembled::Misplaced) => return self.misplaced(receive, prefix, call, octets),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
             if !header.is_empty() {

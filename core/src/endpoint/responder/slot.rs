@@ -230,7 +230,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// The header of a part of a continued reply after which `remaining` octets follow; version 1 has none.
     fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
         let family = self.version.family()?;
-        Some(middle_header(family, (self.prefix.xid, MessageType::REPLY), remaining))
+        Some(middle_header(family, self.prefix.xid, MessageType::REPLY, remaining))
     }
 
     /// Writes the header of the next part of a continued reply, and returns its length with that part.

@@ -148,7 +148,7 @@ impl<'a> CallReceived<'a> {
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Self {
         match version.two() {
             None => Self::decode_1(octets),
-            Some((family, two)) => Self::decode_2((family, two), octets),
+            Some((family, two)) => Self::decode_2(family, two, octets),
         }
     }
 
@@ -184,7 +184,7 @@ impl<'a> CallReceived<'a> {
     }
 
     #[inline(never)]
-    pub(in crate::endpoint) fn decode_2((family, two): (Family, SpeaksTwo), octets: &'a [u8]) -> Self {
+    pub(in crate::endpoint) fn decode_2(family: Family, two: SpeaksTwo, octets: &'a [u8]) -> Self {
         let MessageV2 { header, header_length, payload } = match MessageV2::decode(family, octets) {
             Ok(message) => message,
             Err(_) if ErrorReplyV2::decode(family, octets).is_ok() => return Self::Nothing,

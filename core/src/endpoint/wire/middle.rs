@@ -9,7 +9,8 @@ use crate::v2::{ChunkLists, Credit, Family, HeaderV2, family_b};
 /// drafts do not say whether a part counts its own octets; see `v2/README.md`.)
 pub(in crate::endpoint) fn middle_header(
     family: Family,
-    (xid, of): (u32, MessageType),
+    xid: u32,
+    of: MessageType,
     remaining: u32,
 ) -> HeaderV2<'static> {
     let (credit, is_reply) = (Credit(0), of == MessageType::REPLY);

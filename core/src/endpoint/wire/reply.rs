@@ -125,7 +125,7 @@ impl<'a> ReceivedReply<'a> {
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
         match version.two() {
             None => Self::decode_1(octets),
-            Some((family, two)) => Self::decode_2((family, two), octets),
+            Some((family, two)) => Self::decode_2(family, two, octets),
         }
     }
 
@@ -143,7 +143,7 @@ impl<'a> ReceivedReply<'a> {
     }
 
     #[inline(never)]
-    fn decode_2((family, two): (Family, SpeaksTwo), octets: &'a [u8]) -> Option<Self> {
+    fn decode_2(family: Family, two: SpeaksTwo, octets: &'a [u8]) -> Option<Self> {
         let Ok(MessageV2 { header, header_length, payload }) = MessageV2::decode(family, octets) else {
             return Self::undecodable(octets, two);
         };

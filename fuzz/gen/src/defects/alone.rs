@@ -22,11 +22,11 @@ pub(crate) fn alone(format: Format, role: Role, cases: &mut Vec<Case>) {
 }
 
 fn version_1(role: Role, cases: &mut Vec<Case>) {
-    let case = |name: &str, words: &[u32]| Case::new(name.to_owned(), (Format::V1, role), octets(words));
+    let case = |name: &str, words: &[u32]| Case::new(name.to_owned(), Format::V1, role, octets(words));
     cases.push(case("done", &[XID, 1, 8, 3]).breaks("done-sent", 12));
     for length in 12..16 {
         let cut = octets(&[XID, 1, 8, 3]).into_iter().take(length).collect();
-        let case = Case::new(format!("done-truncated_to-{length}"), (Format::V1, role), cut);
+        let case = Case::new(format!("done-truncated_to-{length}"), Format::V1, role, cut);
         cases.push(case.breaks("header-short", length & !3));
     }
     for align in BOUNDARIES {
@@ -46,7 +46,7 @@ fn errors_of_version_1(role: Role, cases: &mut Vec<Case>) {
     for (name, words) in good {
         let whole = octets(words);
         let made = |name: String, octets: Vec<u8>| {
-            let case = Case::new(name, (Format::V1, role), octets);
+            let case = Case::new(name, Format::V1, role, octets);
             if role == Role::Call { case.breaks("error-from-requester", 12) } else { case }
         };
         cases.push(made(name.to_owned(), whole.clone()));
@@ -65,7 +65,7 @@ fn errors_of_version_1(role: Role, cases: &mut Vec<Case>) {
     if role == Role::Call {
         return;
     }
-    let case = |name: String, words: &[u32]| Case::new(name, (Format::V1, role), octets(words));
+    let case = |name: String, words: &[u32]| Case::new(name, Format::V1, role, octets(words));
     for code in BOUNDARIES.into_iter().filter(|code| !matches!(code, 1 | 2)) {
         let case = case(format!("error-{code}"), &[XID, 1, 8, 4, code]);
         cases.push(case.breaks("error-range", 16).answered(Answer::Discard));
@@ -81,7 +81,7 @@ fn version_2(format: Format, role: Role, before: &[u32; 3], flags: &[u32], cases
     let made = |name: String, htype: u32, xid: u32, body: &[u32]| {
         let [_, version, credit] = before;
         let words = [&[xid, *version, *credit, htype], flags, body].concat();
-        Case::new(name, (format, role), octets(&words))
+        Case::new(name, format, role, octets(&words))
     };
     let header = 16 + 4 * flags.len();
     let (grant, properties): (u32, &[u32]) = if format == Format::V2a { (6, &[5]) } else { (5, &[6, 7]) };
