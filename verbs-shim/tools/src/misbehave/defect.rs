@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::probe::{Meanings, Verdict};
+use crate::probe::{About, Meanings, Verdict};
 
 /// Fault in the words of a reply's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,9 +98,8 @@ impl fmt::Display for Reaction {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Defect {
     pub(super) name: &'static str,
-    /// The slug of the rule that it breaks, or that a requester would break by obeying it; `none` if there is none.
-    pub(super) rule: &'static str,
-    pub(super) section: &'static str,
+    /// The rule that it breaks, or that a requester would break by obeying it.
+    pub(super) about: About,
     pub(super) fault: ReplyFault,
     pub(super) reactions: Meanings<Reaction>,
 }
@@ -146,52 +145,52 @@ const WITHDRAW: Meanings<Reaction> = &[
 ];
 const UNSPECIFIED: Meanings<Reaction> = &[];
 
-const fn defect(
-    name: &'static str,
-    [rule, section]: [&'static str; 2],
-    fault: ReplyFault,
-    reactions: Meanings<Reaction>,
-) -> Defect {
-    Defect { name, rule, section, fault, reactions }
+const fn defect(name: &'static str, about: About, fault: ReplyFault, reactions: Meanings<Reaction>) -> Defect {
+    Defect { name, about, fault, reactions }
 }
 
-const fn header(
-    name: &'static str,
-    rule: [&'static str; 2],
-    fault: HeaderFault,
-    reactions: Meanings<Reaction>,
-) -> Defect {
-    defect(name, rule, ReplyFault::Header(fault), reactions)
+const fn header(name: &'static str, about: About, fault: HeaderFault, reactions: Meanings<Reaction>) -> Defect {
+    defect(name, about, ReplyFault::Header(fault), reactions)
 }
 
 /// All defects, in the order of `all`: those that may end the requester's connection come last.
 pub(super) static DEFECTS: [Defect; 22] = [
-    defect("grant-huge", ["credit-exceeded", "RFC 8166 3.3.1"], ReplyFault::Grant(u32::MAX), GO_ON),
-    defect("grant-zero", ["credit-zero-grant", "RFC 8166 3.3.1"], ReplyFault::Grant(0), UNSPECIFIED),
-    defect("duplicate", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::Duplicate, DISCARD_SECOND),
-    defect("segment-count", ["write-list-echo", "RFC 8166 3.4.6, 4.5"], ReplyFault::SegmentCount, DISCARD),
-    defect("length-beyond", ["write-length", "RFC 8166 3.4.6, 4.5"], ReplyFault::LengthBeyond, DISCARD),
-    defect("read-list", ["read-in-reply", "RFC 8166 4.3.1, 4.5"], ReplyFault::ReadList, DISCARD),
-    header("cut-lists", ["list-truncated", "RFC 8166 4.5"], HeaderFault::CutLists, DISCARD),
-    header("short", ["header-short", "RFC 8166 4.5"], HeaderFault::Short, DISCARD),
-    header("procedure-9", ["proc-unknown", "RFC 8166 4.5.2, 4.5"], HeaderFault::Procedure, DISCARD),
-    header("flag-2", ["list-flag", "RFC 8166 4.3, 4.5"], HeaderFault::ListFlag, DISCARD),
-    header("nomsg-empty", ["nomsg-empty", "RFC 8166 4.5.2, 4.5"], HeaderFault::NomsgEmpty, DISCARD),
-    header("no-payload", ["msg-no-payload", "RFC 8166 4.2.4, 4.5"], HeaderFault::NoPayload, DISCARD),
-    header("error-unknown", ["error-range", "RFC 8166 4.5"], HeaderFault::UnknownError, DISCARD),
-    header("error-chunk", ["answer", "RFC 8166 4.5"], HeaderFault::ErrChunk, COMPLETE),
+    defect("grant-huge", About::rule("credit-exceeded"), ReplyFault::Grant(u32::MAX), GO_ON),
+    defect("grant-zero", About::rule("credit-zero-grant"), ReplyFault::Grant(0), UNSPECIFIED),
+    defect("duplicate", About::section("reply-unexpected", "RFC 8166 4.2.1"), ReplyFault::Duplicate, DISCARD_SECOND),
+    defect(
+        "segment-count",
+        About::section("write-list-echo", "RFC 8166 3.4.6, 4.5"),
+        ReplyFault::SegmentCount,
+        DISCARD,
+    ),
+    defect("length-beyond", About::section("write-length", "RFC 8166 3.4.6, 4.5"), ReplyFault::LengthBeyond, DISCARD),
+    defect("read-list", About::section("read-in-reply", "RFC 8166 4.3.1, 4.5"), ReplyFault::ReadList, DISCARD),
+    header("cut-lists", About::section("list-truncated", "RFC 8166 4.5"), HeaderFault::CutLists, DISCARD),
+    header("short", About::rule("header-short"), HeaderFault::Short, DISCARD),
+    header("procedure-9", About::section("proc-unknown", "RFC 8166 4.5.2, 4.5"), HeaderFault::Procedure, DISCARD),
+    header("flag-2", About::section("list-flag", "RFC 8166 4.3, 4.5"), HeaderFault::ListFlag, DISCARD),
+    header("nomsg-empty", About::section("nomsg-empty", "RFC 8166 4.5.2, 4.5"), HeaderFault::NomsgEmpty, DISCARD),
+    header("no-payload", About::section("msg-no-payload", "RFC 8166 4.2.4, 4.5"), HeaderFault::NoPayload, DISCARD),
+    header("error-unknown", About::section("error-range", "RFC 8166 4.5"), HeaderFault::UnknownError, DISCARD),
+    header("error-chunk", About::section("answer", "RFC 8166 4.5"), HeaderFault::ErrChunk, COMPLETE),
     // Section 4.5.2 calls it an error, but by section 4.2.1 a reply is matched by rdma_xid alone.
-    defect("xid-mismatch", ["xid-mismatch", "RFC 8166 4.2.1, 4.5.2"], ReplyFault::XidMismatch, UNSPECIFIED),
-    header("version-3", ["version", "RFC 8166 4.2.2, 4.5"], HeaderFault::Version, DISCARD),
-    defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::WrongXid, DISCARD),
-    defect("silence", ["none", "RFC 8166 4.5.5"], ReplyFault::Silence, UNSPECIFIED),
-    defect("late-write", ["rdma-write-bounds", "RFC 8166 8.1.3"], ReplyFault::LateWrite, WITHDRAW),
+    defect("xid-mismatch", About::rule("xid-mismatch"), ReplyFault::XidMismatch, UNSPECIFIED),
+    header("version-3", About::section("version", "RFC 8166 4.2.2, 4.5"), HeaderFault::Version, DISCARD),
+    defect("wrong-xid", About::section("reply-unexpected", "RFC 8166 4.2.1"), ReplyFault::WrongXid, DISCARD),
+    defect("silence", About::section("none", "RFC 8166 4.5.5"), ReplyFault::Silence, UNSPECIFIED),
+    defect("late-write", About::section("rdma-write-bounds", "RFC 8166 8.1.3"), ReplyFault::LateWrite, WITHDRAW),
     defect(
         "invalidate-unannounced",
-        ["invalidate-foreign", "RFC 8797 4.1"],
+        About::section("invalidate-foreign", "RFC 8797 4.1"),
         ReplyFault::InvalidateUnannounced,
         UNSPECIFIED,
     ),
-    defect("invalidate-unknown", ["invalidate-foreign", "RFC 8797 4.1"], ReplyFault::InvalidateUnknown, UNSPECIFIED),
-    defect("disconnect", ["none", "RFC 8166 4.5.4"], ReplyFault::Disconnect, UNSPECIFIED),
+    defect(
+        "invalidate-unknown",
+        About::section("invalidate-foreign", "RFC 8797 4.1"),
+        ReplyFault::InvalidateUnknown,
+        UNSPECIFIED,
+    ),
+    defect("disconnect", About::section("none", "RFC 8166 4.5.4"), ReplyFault::Disconnect, UNSPECIFIED),
 ];

@@ -224,7 +224,8 @@ fn send<V: Verbs>(client: &mut Client<'_, V>, operation: Operation, reply: BadRe
 
 impl Defect {
     fn judgement(&self, observed: String, verdict: Verdict, alive_after: bool) -> Judgement {
-        let Self { name: case, rule, section, reactions, .. } = *self;
+        let Self { name: case, about, reactions, .. } = *self;
+        let (rule, section) = (about.rule, about.source());
         Judgement { case, rule, section, expected: probe::expected(reactions), observed, verdict, alive_after }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rpcrdma::private_data::PrivateData;
+use rpcrdma::rules;
 use rpcrdma::v2::ErrorCode;
 use rpcrdma_verbs::Version;
 use serde::{Deserialize, Serialize};
@@ -181,14 +182,38 @@ pub(crate) fn expected<O: ToString>(meanings: Meanings<O>) -> String {
     if names.is_empty() { "not specified".to_owned() } else { names.join(" or ") }
 }
 
+/// A rule, and its source for a case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    /// The slug of the rule; `none` if there is none.
+    pub(crate) rule: &'static str,
+    /// A section that is not that of the rule, or of a rule that needs more than one Send.
+    section: Option<&'static str>,
+}
+
+impl About {
+    /// A rule of [`rules`], with its own section.
+    pub(crate) const fn rule(rule: &'static str) -> Self {
+        Self { rule, section: None }
+    }
+
+    /// A rule, with the section that matters for the case.
+    pub(crate) const fn section(rule: &'static str, section: &'static str) -> Self {
+        Self { rule, section: Some(section) }
+    }
+
+    /// Returns the section.
+    pub(crate) fn source(self) -> &'static str {
+        self.section.or_else(|| rules::find(self.rule).map(|rule| rule.section)).unwrap_or_default()
+    }
+}
+
 /// A case: data, so that a table shows all that is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
     /// Unique within a version.
     pub(super) name: &'static str,
-    /// The slug of the rule.
-    pub(super) rule: &'static str,
-    pub(super) section: &'static str,
+    pub(super) about: About,
     pub(super) version: Version,
     pub(super) private_data: &'static [u8],
     pub(super) opening: Opening,
@@ -207,13 +232,9 @@ pub(crate) const USUAL: [u8; PrivateData::LEN] = {
 
 impl Case {
     /// A case of version 1, on a connection set up with the usual private data.
-    pub(super) const fn new(
-        [name, rule, section]: [&'static str; 3],
-        send: &'static [Piece],
-        outcomes: Outcomes,
-    ) -> Self {
+    pub(super) const fn new(name: &'static str, about: About, send: &'static [Piece], outcomes: Outcomes) -> Self {
         let (version, opening) = (Version::One, Opening::Usual);
-        Self { name, rule, section, version, private_data: &USUAL, opening, send, calls: None, outcomes }
+        Self { name, about, version, private_data: &USUAL, opening, send, calls: None, outcomes }
     }
 
     /// Changes the private data.

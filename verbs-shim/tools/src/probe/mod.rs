@@ -62,7 +62,7 @@ pub use fuzz::{Bounds, Fuzzed, Recipe, fuzz, replay};
 pub use report::{Judgement, Totals};
 pub use suite::{Form, ProbeError, Suite};
 
-pub(crate) use case::{Meanings, USUAL, expected, meaning};
+pub(crate) use case::{About, Meanings, USUAL, expected, meaning};
 pub(crate) use report::{Examined, heading, judgement, totals};
 pub(crate) use session::{octets, word};
 

@@ -107,7 +107,8 @@ impl<'a, V: Verbs> Prober<'a, V> {
             faults.add(Verdict::Violates, "answers no more");
         }
         let observed = [what.as_str()].into_iter().chain(faults.names()).collect::<Vec<_>>().join("; ");
-        let Case { name, rule, section, .. } = *case;
+        let Case { name, about, .. } = *case;
+        let (rule, section) = (about.rule, about.source());
         let verdict = faults.worst(verdict);
         Ok(Judgement { case: name, rule, section, expected: case.expected(), observed, verdict, alive_after })
     }
@@ -155,7 +156,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         let xid = session.fresh_xid();
         let messages = match &plain {
             None => session.compose(case.send, xid)?,
-            Some((service, plain)) => vec![services::compose(&mut session, service, xid, (plain, position))?],
+            Some((service, plain)) => vec![services::compose(&mut session, service, xid, plain, position)?],
         };
         let message = messages.last().map_or(&[][..], Vec::as_slice);
         // Messages that belong to no RPC have another XID.

@@ -27,7 +27,7 @@ impl Selected {
         let (cases, services, reversed) = (cases::all(suite.version), services::all(suite), reverse::all(suite));
         let nfs = services.clone().map(|service| &service.case).chain(reversed.clone().map(|reversed| &reversed.case));
         let all: Vec<&Case> = cases.clone().chain(nfs).collect();
-        let (names, rules) = (all.iter().map(|case| case.name), all.iter().map(|case| case.rule));
+        let (names, rules) = (all.iter().map(|case| case.name), all.iter().map(|case| case.about.rule));
         if let Some((unknown, near)) = unknown(&suite.cases, names) {
             return Err(ProbeError::NoCase(unknown, near));
         }
@@ -37,7 +37,7 @@ impl Selected {
         let has = |case: &Case| {
             suite.cases.is_empty() && suite.rules.is_empty()
                 || suite.cases.iter().any(|name| name == case.name)
-                || suite.rules.iter().any(|rule| rule == case.rule)
+                || suite.rules.iter().any(|rule| rule == case.about.rule)
         };
         Ok(Self {
             cases: cases.filter(|case| has(case)).collect(),

@@ -1,19 +1,19 @@
 //! Chunks of a valid call: each shape of the lists, besides a NULL call.
 
 use crate::probe::case::{
-    Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict, WRITABLE,
+    About, Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict, WRITABLE,
 };
 use Piece::{Fixed, Null, NullIn, Segment, Words};
 
 const MSG: Piece = Fixed(0);
 const NOMSG: Piece = Fixed(1);
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
-const ECHO: [&str; 2] = ["write-list-echo", "RFC 8166 3.4.6"];
-const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "RFC 8166 4.3.3"];
-const LONG: [&str; 2] = ["nomsg-empty", "RFC 8166 3.5.3"];
+const ECHO: About = About::rule("write-list-echo");
+const REPLY_CHUNK: About = About::rule("reply-chunk-echo");
+const LONG: About = About::section("nomsg-empty", "RFC 8166 3.5.3");
 
-const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new([name, rule, section], send, asks)
+const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
+    Case::new(name, about, send, asks)
 }
 
 /// Section 4.5.2 says SHOULD. A procedure without arguments may accept the ones that it gets.
@@ -93,31 +93,31 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "position-unaligned",
-        ["read-position-align", "RFC 8166 3.4.5"],
+        About::rule("read-position-align"),
         &[MSG, Words(&[1, 42]), Segment(Usage::Read, 64), NO_CHUNKS, Null],
         UNSPECIFIED,
     ),
     case(
         "position-beyond",
-        ["read-position-beyond", "RFC 8166 4.5.2"],
+        About::section("read-position-beyond", "RFC 8166 4.5.2"),
         &[MSG, Words(&[1, 4096]), Segment(Usage::Read, 64), NO_CHUNKS, Null],
         MISPLACED,
     ),
     case(
         "segment-wraps",
-        ["segment-wraps", "RFC 8166 3.4.3"],
+        About::rule("segment-wraps"),
         &[MSG, Words(&[1, 40, 7, 64, u32::MAX, 0xffff_fff0]), NO_CHUNKS, Null],
         UNSPECIFIED,
     ),
     case(
         "foreign-handle",
-        ["rdma-read-bounds", "RFC 8166 4.4, 4.5.3"],
+        About::section("rdma-read-bounds", "RFC 8166 4.4, 4.5.3"),
         &[NOMSG, Words(&[1, 0, 0x0bad_0001, 40, 0x100, 0]), NO_CHUNKS],
         UNSPECIFIED,
     ),
     case(
         "memory-not-readable",
-        ["rdma-read-bounds", "RFC 8166 4.4, 4.5.3"],
+        About::section("rdma-read-bounds", "RFC 8166 4.4, 4.5.3"),
         &[NOMSG, Words(&[1, 0]), Segment(Usage::Write, 64), NO_CHUNKS],
         UNSPECIFIED,
     ),

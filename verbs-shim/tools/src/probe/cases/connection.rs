@@ -1,18 +1,18 @@
 //! Cases about the connection: credits, and private data of every kind (RFC 8166 section 3.3, RFC 8797).
 
-use crate::probe::case::{Calls, Case, Outcomes, Piece, REPLY, UNSPECIFIED, USUAL, Usage};
+use crate::probe::case::{About, Calls, Case, Outcomes, Piece, REPLY, UNSPECIFIED, USUAL, Usage};
 use Piece::{Fixed, Null, Segment, WithCredit, Words};
 
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 const NULL: &[Piece] = &[Fixed(0), NO_CHUNKS, Null];
-const CREDIT: [&str; 2] = ["credit-zero-request", "RFC 8166 3.3.1"];
-const GRANT: [&str; 2] = ["credit-zero-grant", "RFC 8166 3.3.1"];
+const CREDIT: About = About::rule("credit-zero-request");
+const GRANT: About = About::rule("credit-zero-grant");
 /// The responder may end the connection, but need not.
-const EXCEEDED: [&str; 2] = ["credit-exceeded", "RFC 8166 3.3.1"];
-const PRIVATE: [&str; 2] = ["private-data-version", "RFC 8797 4"];
+const EXCEEDED: About = About::rule("credit-exceeded");
+const PRIVATE: About = About::section("private-data-version", "RFC 8797 4");
 
-const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new([name, rule, section], send, asks)
+const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
+    Case::new(name, about, send, asks)
 }
 
 /// Private data like the usual, with other octets from the fifth on: version, flags, and both sizes.
@@ -36,7 +36,7 @@ pub(super) const CASES: &[Case] = &[
     case("credit-most", GRANT, &[WithCredit(u32::MAX), NO_CHUNKS, Null], REPLY),
     case("credit-all-used", EXCEEDED, &[], REPLY).calling(Calls::AllCredits),
     case("credit-exceeded", EXCEEDED, &[], UNSPECIFIED).calling(Calls::OneTooMany),
-    case("private-data-none", ["private-data-absent", "RFC 8797 3"], NULL, REPLY).announcing(&[]),
+    case("private-data-none", About::section("private-data-absent", "RFC 8797 3"), NULL, REPLY).announcing(&[]),
     case("private-data-cut", PRIVATE, NULL, REPLY).announcing(CUT),
     case("private-data-version-0", PRIVATE, NULL, REPLY).announcing(VERSION_0),
     case("private-data-version-2", PRIVATE, NULL, REPLY).announcing(VERSION_2),
@@ -47,7 +47,7 @@ pub(super) const CASES: &[Case] = &[
     case("private-data-largest", PRIVATE, NULL, REPLY).announcing(LARGEST),
     case(
         "remote-invalidation",
-        ["invalidate-foreign", "RFC 8797 3.2, 4.1"],
+        About::section("invalidate-foreign", "RFC 8797 3.2, 4.1"),
         &[Fixed(0), Words(&[0, 1, 1]), Segment(Usage::Write, 64), Words(&[0, 0]), Null],
         REPLY,
     )

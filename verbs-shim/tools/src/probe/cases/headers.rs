@@ -1,7 +1,7 @@
 //! Headers: length, version, procedure, incomplete lists (RFC 8166 sections 4.2 to 4.5).
 
 use crate::probe::case::{
-    Case, ERR_CHUNK, ERR_VERS, Outcome, Outcomes, Piece, REPLY, REPLY_OR_ERR_CHUNK, SILENCE, Usage, Verdict,
+    About, Case, ERR_CHUNK, ERR_VERS, Outcome, Outcomes, Piece, REPLY, REPLY_OR_ERR_CHUNK, SILENCE, Usage, Verdict,
 };
 use Piece::{Fixed, Null, NullIn, NullOfAnother, Octets, OfVersion, Segment, Words, Xid};
 
@@ -10,15 +10,15 @@ const NOMSG: Piece = Fixed(1);
 /// No Read list, no Write list, no Reply chunk.
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 
-const SHORT: [&str; 2] = ["header-short", "RFC 8166 4.5"];
-const FLAG: [&str; 2] = ["list-flag", "RFC 8166 4.3; RFC 4506 4.19"];
-const TRUNCATED: [&str; 2] = ["list-truncated", "RFC 8166 4.5.2"];
-const PROCEDURE: [&str; 2] = ["proc-unknown", "RFC 8166 4.5.2"];
-const VERSION: [&str; 2] = ["version", "RFC 8166 4.2.2, 4.5.1"];
-const EMPTY: [&str; 2] = ["nomsg-empty", "RFC 8166 4.5.2"];
+const SHORT: About = About::rule("header-short");
+const FLAG: About = About::section("list-flag", "RFC 8166 4.3; RFC 4506 4.19");
+const TRUNCATED: About = About::rule("list-truncated");
+const PROCEDURE: About = About::rule("proc-unknown");
+const VERSION: About = About::rule("version");
+const EMPTY: About = About::section("nomsg-empty", "RFC 8166 4.5.2");
 /// One of the lists has to hold the Payload stream, and a Write chunk holds only a result.
-const NO_PAYLOAD: [&str; 2] = ["nomsg-empty", "RFC 8166 4.2.4"];
-const FROM_REQUESTER: [&str; 2] = ["error-from-requester", "RFC 8166 4.2.4"];
+const NO_PAYLOAD: About = About::section("nomsg-empty", "RFC 8166 4.2.4");
+const FROM_REQUESTER: About = About::rule("error-from-requester");
 
 /// Section 4.6.1 says SHOULD.
 const MSGP: Outcomes = &[
@@ -30,12 +30,12 @@ const MSGP: Outcomes = &[
 /// Section 4.5.2 asks for an error, and section 4.2.1 lets a receiver ignore the XID of the RPC message.
 const MISMATCH: Outcomes = &[(Outcome::ErrChunk, Verdict::Conforms), (Outcome::Reply, Verdict::Hazard)];
 
-const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new([name, rule, section], send, asks)
+const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
+    Case::new(name, about, send, asks)
 }
 
 pub(super) const CASES: &[Case] = &[
-    case("null", ["msg-no-payload", "RFC 8166 4.2.4"], &[MSG, NO_CHUNKS, Null], REPLY),
+    case("null", About::rule("msg-no-payload"), &[MSG, NO_CHUNKS, Null], REPLY),
     case("short-4", SHORT, &[Xid], SILENCE),
     case("short-12", SHORT, &[Xid, Words(&[1, 32])], SILENCE),
     case("short-16", SHORT, &[MSG], SILENCE),
@@ -48,8 +48,8 @@ pub(super) const CASES: &[Case] = &[
     case("procedure-5", PROCEDURE, &[Fixed(5), NO_CHUNKS, Null], ERR_CHUNK),
     case("procedure-255", PROCEDURE, &[Fixed(255), NO_CHUNKS, Null], ERR_CHUNK),
     case("procedure-most", PROCEDURE, &[Fixed(u32::MAX), NO_CHUNKS, Null], ERR_CHUNK),
-    case("msgp", ["msgp-sent", "RFC 8166 4.6.1"], &[Fixed(2), Words(&[4, 1024]), NO_CHUNKS, Null], MSGP),
-    case("done", ["done-sent", "RFC 8166 4.6.2"], &[Fixed(3)], SILENCE),
+    case("msgp", About::rule("msgp-sent"), &[Fixed(2), Words(&[4, 1024]), NO_CHUNKS, Null], MSGP),
+    case("done", About::section("done-sent", "RFC 8166 4.6.2"), &[Fixed(3)], SILENCE),
     case("error-chunk", FROM_REQUESTER, &[Fixed(4), Words(&[2])], SILENCE),
     case("error-vers", FROM_REQUESTER, &[Fixed(4), Words(&[1, 1, 1])], SILENCE),
     case("flag-read-2", FLAG, &[MSG, Words(&[2, 0, 0]), Null], ERR_CHUNK),
@@ -75,15 +75,15 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "nomsg-trailing",
-        ["nomsg-trailing", "RFC 8166 4.2.4"],
+        About::rule("nomsg-trailing"),
         &[NOMSG, Words(&[1, 0]), NullIn(0, 1), NO_CHUNKS, Words(&[0])],
         REPLY_OR_ERR_CHUNK,
     ),
-    case("msg-no-payload", ["msg-no-payload", "RFC 8166 4.2.4"], &[MSG, NO_CHUNKS], ERR_CHUNK),
-    case("xid-mismatch", ["xid-mismatch", "RFC 8166 4.2.1, 4.5.2"], &[MSG, NO_CHUNKS, NullOfAnother], MISMATCH),
+    case("msg-no-payload", About::rule("msg-no-payload"), &[MSG, NO_CHUNKS], ERR_CHUNK),
+    case("xid-mismatch", About::rule("xid-mismatch"), &[MSG, NO_CHUNKS, NullOfAnother], MISMATCH),
     case(
         "reply-from-requester",
-        ["reply-unexpected", "RFC 8166 4.2.1; RFC 8167 4.1"],
+        About::section("reply-unexpected", "RFC 8166 4.2.1; RFC 8167 4.1"),
         &[MSG, NO_CHUNKS, Xid, Words(&[1, 0, 0, 0, 0])],
         SILENCE,
     ),

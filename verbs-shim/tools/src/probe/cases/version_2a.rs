@@ -4,8 +4,8 @@ use rpcrdma::v2::Family;
 use rpcrdma_verbs::Version;
 
 use crate::probe::case::{
-    BAD_PROPVAL, BAD_XDR, Case, ERR_VERS, INVAL_CONT, INVAL_HTYPE, OF_NO_SEGMENTS_V2, Opening, Outcomes, Piece, REPLY,
-    REPLY_OR_WRITE_CHUNKS, SILENCE, Usage, WRITABLE,
+    About, BAD_PROPVAL, BAD_XDR, Case, ERR_VERS, INVAL_CONT, INVAL_HTYPE, OF_NO_SEGMENTS_V2, Opening, Outcomes, Piece,
+    REPLY, REPLY_OR_WRITE_CHUNKS, SILENCE, Usage, WRITABLE,
 };
 use Piece::{Fixed, FixedOfAnother, FixedOfNone, Next, Null, NullIn, NullOfAnother, OfVersion, PartOfNull, Words};
 
@@ -16,35 +16,35 @@ const PLAIN: Piece = Words(&[0, 0, 0, 0, 0]);
 /// `PLAIN` with `RDMA2_F_MORE`.
 const MORE: Piece = Words(&[2, 0, 0, 0, 0]);
 
-const CALL: [&str; 2] = ["v2-no-payload", "version two -01 RDMA2_MSG"];
-const SHORT: [&str; 2] = ["header-short", "version two -01 Error Handling"];
-const VERSION: [&str; 2] = ["version", "version two -01 RDMA2_ERR_VERS"];
-const TYPE: [&str; 2] = ["v2-htype", "version two -01 Header Types"];
-const FLAG: [&str; 2] = ["list-flag", "version two -01 XDR Errors; RFC 4506 4.19"];
-const TRUNCATED: [&str; 2] = ["list-truncated", "version two -01 XDR Errors"];
-const PARSED: [&str; 2] = ["v2-no-payload", "version two -01 XDR Errors"];
-const RESERVED: [&str; 2] = ["v2-reserved-flag", "version two -01 Transport Header Prefix"];
-const MORE_TYPE: [&str; 2] = ["v2-more-type", "version two -01 RDMA2_F_MORE Flag"];
-const MORE_CHUNKS: [&str; 2] = ["v2-more-chunks", "version two -01 RDMA2_F_MORE Flag"];
-const SEQUENCE: [&str; 2] = ["v2-more-sequence", "version two -01 RDMA2_F_MORE Flag"];
-const TPMORE: [&str; 2] = ["v2-tpmore", "version two -01 RDMA2_F_TPMORE Flag"];
-const PROPERTY: [&str; 2] = ["v2-property", "version two -01 Transport Properties Model"];
-const UNKNOWN: [&str; 2] = ["v2-property", "version two -01 RDMA2_CONNPROP"];
-const FROM_REQUESTER: [&str; 2] = ["error-from-requester", "version two -01 Error Handling"];
-const ECHO: [&str; 2] = ["write-list-echo", "version two -01 Write Chunks"];
-const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "version two -01 Choosing a Reply Mechanism"];
-const LIMIT: [&str; 2] = ["write-list-echo", "version two -01 RDMA2_ERR_WRITE_CHUNKS"];
-const GRANT: [&str; 2] = ["v2-credit-zero", "version two -01 Asynchronous Credit Grants"];
+const CALL: About = About::section("v2-no-payload", "version two -01 RDMA2_MSG");
+const SHORT: About = About::section("header-short", "version two -01 Error Handling");
+const VERSION: About = About::section("version", "version two -01 RDMA2_ERR_VERS");
+const TYPE: About = About::section("v2-htype", "version two -01 Header Types");
+const FLAG: About = About::section("list-flag", "version two -01 XDR Errors; RFC 4506 4.19");
+const TRUNCATED: About = About::section("list-truncated", "version two -01 XDR Errors");
+const PARSED: About = About::section("v2-no-payload", "version two -01 XDR Errors");
+const RESERVED: About = About::rule("v2-reserved-flag");
+const MORE_TYPE: About = About::rule("v2-more-type");
+const MORE_CHUNKS: About = About::rule("v2-more-chunks");
+const SEQUENCE: About = About::rule("v2-more-sequence");
+const TPMORE: About = About::rule("v2-tpmore");
+const PROPERTY: About = About::section("v2-property", "version two -01 Transport Properties Model");
+const UNKNOWN: About = About::section("v2-property", "version two -01 RDMA2_CONNPROP");
+const FROM_REQUESTER: About = About::section("error-from-requester", "version two -01 Error Handling");
+const ECHO: About = About::section("write-list-echo", "version two -01 Write Chunks");
+const REPLY_CHUNK: About = About::section("reply-chunk-echo", "version two -01 Choosing a Reply Mechanism");
+const LIMIT: About = About::section("write-list-echo", "version two -01 RDMA2_ERR_WRITE_CHUNKS");
+const GRANT: About = About::section("v2-credit-zero", "version two -01 Asynchronous Credit Grants");
 
 /// The properties begin, and continue in the next message.
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(5), Words(&[4, 1, 2, 4, 4096])]);
 
-const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new([name, rule, section], send, asks).of(Version::Two(Family::A))
+const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
+    Case::new(name, about, send, asks).of(Version::Two(Family::A))
 }
 
 /// A case about the first message of the connection.
-const fn first(name: &'static str, about: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
+const fn first(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
     case(name, about, send, asks).after(Opening::Nothing)
 }
 
@@ -75,7 +75,12 @@ pub(super) const CASES: &[Case] = &[
     case("count-reply-most", TRUNCATED, &[MSG, Words(&[0, 0, 0, 0, 1, u32::MAX]), Null], BAD_XDR),
     case("no-payload", PARSED, &[MSG, PLAIN], BAD_XDR),
     case("nomsg-empty", PARSED, &[NOMSG, PLAIN], BAD_XDR),
-    case("xid-mismatch", ["v2-xid-mismatch", "version two -01 XDR Errors"], &[MSG, PLAIN, NullOfAnother], BAD_XDR),
+    case(
+        "xid-mismatch",
+        About::section("v2-xid-mismatch", "version two -01 XDR Errors"),
+        &[MSG, PLAIN, NullOfAnother],
+        BAD_XDR,
+    ),
     case("write-chunk", ECHO, &[MSG, Words(&[0, 0, 0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
     case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS_V2),
     case(

@@ -4,8 +4,8 @@ use rpcrdma::v2::{ErrorCode, Family};
 use rpcrdma_verbs::Version;
 
 use crate::probe::case::{
-    BAD_PROPVAL, BAD_XDR, Case, ERR_VERS, INVAL_CONT, INVAL_HTYPE, OF_NO_SEGMENTS_V2, Opening, Outcome, Outcomes,
-    Piece, REPLY, REPLY_OR_WRITE_CHUNKS, SILENCE, Usage, Verdict, WRITABLE,
+    About, BAD_PROPVAL, BAD_XDR, Case, ERR_VERS, INVAL_CONT, INVAL_HTYPE, OF_NO_SEGMENTS_V2, Opening, Outcome,
+    Outcomes, Piece, REPLY, REPLY_OR_WRITE_CHUNKS, SILENCE, Usage, Verdict, WRITABLE,
 };
 use Piece::{Fixed, FixedOfAnother, FixedOfNone, Next, Null, NullIn, NullOfAnother, OfVersion, PartOfNull, Words};
 
@@ -20,31 +20,31 @@ const MIDDLE: Piece = Fixed(9);
 /// No handle to invalidate, no chunks.
 const PLAIN: Piece = Words(&[0, 0, 0, 0]);
 
-const CALL: [&str; 2] = ["v2-no-payload", "version two -07 6.3.7"];
-const LONG: [&str; 2] = ["v2-external", "version two -07 6.3.5"];
-const SHORT: [&str; 2] = ["header-short", "version two -07 7"];
-const VERSION: [&str; 2] = ["version", "version two -07 7.1.1"];
-const TYPE: [&str; 2] = ["v2-htype", "version two -07 7.1.3"];
-const FLAG: [&str; 2] = ["list-flag", "version two -07 7.2.1; RFC 4506 4.19"];
-const TRUNCATED: [&str; 2] = ["list-truncated", "version two -07 7.2.1"];
-const PARSED: [&str; 2] = ["v2-no-payload", "version two -07 7.2.1"];
-const SEQUENCE: [&str; 2] = ["v2-continuation", "version two -07 6.3.6"];
-const PROPERTIES: [&str; 2] = ["v2-continuation", "version two -07 6.3.3"];
-const PROPERTY: [&str; 2] = ["v2-property", "version two -07 5.1"];
-const FROM_REQUESTER: [&str; 2] = ["error-from-requester", "version two -07 7"];
-const ECHO: [&str; 2] = ["write-list-echo", "version two -07 6.3.10"];
-const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "version two -07 6.3.10"];
-const GRANT: [&str; 2] = ["v2-grant-xid", "version two -07 6.3.2"];
+const CALL: About = About::section("v2-no-payload", "version two -07 6.3.7");
+const LONG: About = About::section("v2-external", "version two -07 6.3.5");
+const SHORT: About = About::section("header-short", "version two -07 7");
+const VERSION: About = About::section("version", "version two -07 7.1.1");
+const TYPE: About = About::section("v2-htype", "version two -07 7.1.3");
+const FLAG: About = About::section("list-flag", "version two -07 7.2.1; RFC 4506 4.19");
+const TRUNCATED: About = About::section("list-truncated", "version two -07 7.2.1");
+const PARSED: About = About::section("v2-no-payload", "version two -07 7.2.1");
+const SEQUENCE: About = About::section("v2-continuation", "version two -07 6.3.6");
+const PROPERTIES: About = About::section("v2-continuation", "version two -07 6.3.3");
+const PROPERTY: About = About::section("v2-property", "version two -07 5.1");
+const FROM_REQUESTER: About = About::section("error-from-requester", "version two -07 7");
+const ECHO: About = About::section("write-list-echo", "version two -07 6.3.10");
+const REPLY_CHUNK: About = About::section("reply-chunk-echo", "version two -07 6.3.10");
+const GRANT: About = About::rule("v2-grant-xid");
 
 /// The properties begin, and continue in the next message.
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(6), Words(&[1, 2, 4, 4096])]);
 
-const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new([name, rule, section], send, asks).of(Version::Two(Family::B))
+const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
+    Case::new(name, about, send, asks).of(Version::Two(Family::B))
 }
 
 /// A case about the first message of the connection.
-const fn first(name: &'static str, about: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
+const fn first(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
     case(name, about, send, asks).after(Opening::Nothing)
 }
 
@@ -56,7 +56,12 @@ pub(super) const CASES: &[Case] = &[
     case("version-3", VERSION, &[OfVersion(3), PLAIN, Null], ERR_VERS),
     case("version-most", VERSION, &[OfVersion(u32::MAX), PLAIN, Null], ERR_VERS),
     first("version-3-first", VERSION, &[OfVersion(3), PLAIN, Null], ERR_VERS),
-    case("version-1", ["version", "version two -07 7.1.2"], &[OfVersion(1), Words(&[0, 0, 0]), Null], VERS_MISMATCH),
+    case(
+        "version-1",
+        About::section("version", "version two -07 7.1.2"),
+        &[OfVersion(1), Words(&[0, 0, 0]), Null],
+        VERS_MISMATCH,
+    ),
     case("header-type-0", TYPE, &[Fixed(0), PLAIN, Null], INVAL_HTYPE),
     case("header-type-3", TYPE, &[Fixed(3), PLAIN, Null], INVAL_HTYPE),
     case("header-type-14", TYPE, &[Fixed(14), PLAIN, Null], INVAL_HTYPE),
@@ -77,14 +82,19 @@ pub(super) const CASES: &[Case] = &[
     case("no-payload", PARSED, &[INLINE, PLAIN], BAD_XDR),
     case(
         "external-empty",
-        ["v2-external", "version two -07 6.3.5, 7.2.1"],
+        About::section("v2-external", "version two -07 6.3.5, 7.2.1"),
         &[EXTERNAL, Words(&[0, 0, 0, 0, 0])],
         BAD_XDR,
     ),
-    case("xid-mismatch", ["v2-xid-mismatch", "version two -07 7.2"], &[INLINE, PLAIN, NullOfAnother], BAD_XDR),
+    case(
+        "xid-mismatch",
+        About::section("v2-xid-mismatch", "version two -07 7.2"),
+        &[INLINE, PLAIN, NullOfAnother],
+        BAD_XDR,
+    ),
     case(
         "position-zero",
-        ["v2-external", "version two -07 6.3.7"],
+        About::section("v2-external", "version two -07 6.3.7"),
         &[INLINE, Words(&[0, 1, 0]), NullIn(0, 1), Words(&[0, 0, 0]), Null],
         NOT_PARSED,
     ),
@@ -106,7 +116,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "two-write-chunks",
-        ["write-list-echo", "version two -07 7.3.2"],
+        About::section("write-list-echo", "version two -07 7.3.2"),
         &[INLINE, Words(&[0, 0, 1, 1]), WRITABLE, Words(&[1, 1]), WRITABLE, Words(&[0, 0]), Null],
         REPLY_OR_WRITE_CHUNKS,
     ),
@@ -174,19 +184,19 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "continued-call-too-short",
-        ["v2-continuation", "version two -07 6.3.6, 7.1.4"],
+        About::section("v2-continuation", "version two -07 6.3.6, 7.1.4"),
         &[MIDDLE, Words(&[24]), PartOfNull(0, 2), Next, INLINE, PLAIN, PartOfNull(1, 2)],
         INVAL_CONT,
     ),
     case(
         "continued-call-too-long",
-        ["v2-continuation", "version two -07 6.3.6, 7.1.4"],
+        About::section("v2-continuation", "version two -07 6.3.6, 7.1.4"),
         &[MIDDLE, Words(&[16]), PartOfNull(0, 2), Next, INLINE, PLAIN, PartOfNull(1, 2)],
         INVAL_CONT,
     ),
     case(
         "properties-after-the-last",
-        ["v2-continuation", "version two -07 6.3.4"],
+        About::section("v2-continuation", "version two -07 6.3.4"),
         &[FixedOfNone(7), Words(&[1, 1, 4, 4096])],
         INVAL_CONT,
     ),

@@ -10,7 +10,7 @@ use std::time::Instant;
 use rpcrdma::v1::Message;
 use rpcrdma_verbs::{Error, Verbs, Version};
 
-use super::case::{Case, Outcomes, REPLY, UNSPECIFIED, Usage, Verdict};
+use super::case::{About, Case, Outcomes, REPLY, UNSPECIFIED, Usage, Verdict};
 use super::judge::Faults;
 use super::memory::Withdrawn;
 use super::session::{Session, octets};
@@ -32,33 +32,33 @@ pub(super) struct ServiceCase {
     reply: Option<&'static [u32]>,
 }
 
-const INTO: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 6.1"];
-const INTO_3: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 4"];
-const PULLED: [&str; 2] = ["rdma-read-bounds", "RFC 8166 3.4.5; RFC 8267 6.1"];
-const FILLED: [&str; 2] = ["write-fill-order", "RFC 8166 3.4.6"];
-const INLINE: [&str; 2] = ["write-empty-respected", "RFC 8267 6.4.1"];
+const INTO: About = About::section("write-ignored", "RFC 8166 4.3.2; RFC 8267 6.1");
+const INTO_3: About = About::section("write-ignored", "RFC 8166 4.3.2; RFC 8267 4");
+const PULLED: About = About::section("rdma-read-bounds", "RFC 8166 3.4.5; RFC 8267 6.1");
+const FILLED: About = About::rule("write-fill-order");
+const INLINE: About = About::section("write-empty-respected", "RFC 8267 6.4.1");
 /// The MUST of this section is about several results that may be reduced, and NFSv3 has no more than one.
-const INLINE_3: [&str; 2] = ["write-empty-respected", "RFC 8166 4.3.2.3"];
-const BESIDE: [&str; 2] = ["write-unwritten", "RFC 8166 3.4.6, 4.3.3"];
-const NOT_REDUCED: [&str; 2] = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1"];
-const NOT_REDUCED_3: [&str; 2] = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 4"];
+const INLINE_3: About = About::section("write-empty-respected", "RFC 8166 4.3.2.3");
+const BESIDE: About = About::section("write-unwritten", "RFC 8166 3.4.6, 4.3.3");
+const NOT_REDUCED: About = About::section("ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1");
+const NOT_REDUCED_3: About = About::section("ddp-not-eligible", "RFC 8166 6.1; RFC 8267 4");
 
 /// A case of NFSv4. The chunks are a Write chunk and a Reply chunk.
 const fn case(
     name: &'static str,
-    [rule, section]: [&'static str; 2],
+    about: About,
     operation: NfsOperation,
     [write, reply]: [Option<&'static [u32]>; 2],
     outcomes: Outcomes,
 ) -> ServiceCase {
-    let case = Case::new([name, rule, section], &[], outcomes);
+    let case = Case::new(name, about, &[], outcomes);
     ServiceCase { case, nfs: NfsVersion::Four, operation, read: None, everywhere: false, write, reply }
 }
 
 /// A case of NFSv3.
 const fn nfs3(
     name: &'static str,
-    about: [&'static str; 2],
+    about: About,
     operation: NfsOperation,
     chunks: [Option<&'static [u32]>; 2],
     outcomes: Outcomes,
@@ -74,7 +74,7 @@ const fn pulled(name: &'static str, length: u32, read: &'static [u32], reply: Op
 /// A WRITE of NFSv4 with any word in a Read chunk. No item but the data is eligible, so no reaction is required; but
 /// the assembled Call is always the right one.
 const fn everywhere(name: &'static str, length: u32) -> ServiceCase {
-    let about = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1"];
+    let about = About::section("ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1");
     ServiceCase { everywhere: true, ..case(name, about, Write(length), [None, None], UNSPECIFIED) }
 }
 
@@ -143,7 +143,8 @@ pub(super) fn compose<V: Verbs>(
     session: &mut Session<'_, V>,
     service: &ServiceCase,
     xid: u32,
-    (plain, position): (&Plain, Option<usize>),
+    plain: &Plain,
+    position: Option<usize>,
 ) -> Result<Vec<u8>, Error> {
     let mut call = plain.call.message(xid);
     let mut message = octets(&[xid, 1, 32, 0]);
