@@ -886,7 +886,7 @@ fn a_handle_is_shared_for_certain_unless_a_reply_may_have_been_missed() {
     }
 }
 
-/// What was passed over may have been the reply to one of the first calls.
+/// A packet that was passed over may have been the reply to one of the first calls.
 #[test]
 fn a_handle_is_shared_for_certain_once_what_was_passed_over_is_long_ago() {
     for (before, known) in [(1, false), (4, true)] {
