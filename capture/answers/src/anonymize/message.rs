@@ -4,7 +4,7 @@
 
 use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType, RpcCall};
-use rpcrdma_dissector::nfs::{self, Callback, PieceKind, Procedure, Reduced, WalkError};
+use rpcrdma_dissector::nfs::{self, Callback, PieceKind, Procedure, Reduced, RpcBody, WalkError};
 use rpcrdma_dissector::packets::{read_chunks, write_lengths};
 use rpcrdma_dissector::{Captured, Header, Message, PayloadPlace, Security};
 
@@ -277,7 +277,8 @@ impl Rewrite<'_> {
         let (pieces, walk) = match is_call {
             true => {
                 let reduced = Reduced::Call(&chunks.reads);
-                nfs::pieces_of_arguments(procedure, known.is_callback, (body, start), reduced)?
+                let body = RpcBody { octets: body, position: start };
+                nfs::pieces_of_arguments(procedure, known.is_callback, body, reduced)?
             }
             false => nfs::pieces_of_results(procedure, known.is_callback, body, Reduced::Reply(&chunks.writes))?,
         };

@@ -33,7 +33,8 @@ pub use operation::{
 pub use procedure::Procedure;
 pub use sessions::Sessions;
 pub use walk::{
-    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, SessionId, SessionLimits, Walk, WalkError,
+    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, RpcBody, SessionId, SessionLimits, Walk,
+    WalkError,
 };
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
@@ -159,11 +160,11 @@ pub fn arguments(
 pub(crate) fn padding_of_arguments(
     procedure: Procedure,
     callback: bool,
-    (body, body_position): (&[u8], usize),
+    body: RpcBody<'_>,
     reduced: Reduced<'_>,
     padding: Padding,
 ) -> Option<Vec<Range<usize>>> {
-    let mut walker = Walker::new(body, body_position, reduced);
+    let mut walker = Walker::new(body.octets, body.position, reduced);
     walker.pad(padding);
     walker.padding_of_arguments(procedure.row(callback)?)
 }
@@ -212,7 +213,8 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
 pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<ResultRoom> {
     let row = procedure.row(callback)?;
     arguments(procedure, callback, body, 0, Reduced::Call(&[])).end.ok()?;
-    let (operations, marked) = marked_arguments(procedure, callback, (body, 0), Reduced::Call(&[]));
+    let (operations, marked) =
+        marked_arguments(procedure, callback, RpcBody { octets: body, position: 0 }, Reduced::Call(&[]));
     let number = |item: &MarkedItem<'_>| item.octets.first_chunk().map(|word| u32::from_be_bytes(*word));
     let count =
         |operation| marked.iter().find(|item| (item.operation, item.mark) == (operation, Mark::Count)).and_then(number);
@@ -279,14 +281,14 @@ fn session(marked: &[MarkedItem<'_>]) -> Option<SessionId> {
     marked.iter().find(|item| item.mark == Mark::Session)?.octets.try_into().ok()
 }
 
-/// The operations and the marked items of the arguments of a call, as far as they can be read; so many octets are before `body`.
+/// The operations and the marked items of the arguments of a call, as far as they can be read.
 pub(crate) fn marked_arguments<'a>(
     procedure: Procedure,
     callback: bool,
-    (body, body_position): (&'a [u8], usize),
+    body: RpcBody<'a>,
     reduced: Reduced<'_>,
 ) -> (Vec<CompoundOperation>, Vec<MarkedItem<'a>>) {
-    let mut walker = Walker::new(body, body_position, reduced);
+    let mut walker = Walker::new(body.octets, body.position, reduced);
     walker.mark();
     procedure.row(callback).map(|row| walker.marked_arguments(row)).unwrap_or_default()
 }
@@ -308,10 +310,10 @@ pub(crate) fn marked_results<'a>(
 pub fn pieces_of_arguments(
     procedure: Procedure,
     callback: bool,
-    (body, body_position): (&[u8], usize),
+    body: RpcBody<'_>,
     reduced: Reduced<'_>,
 ) -> Option<(Vec<BodyPiece>, Walk)> {
-    let walker = Walker::new(body, body_position, reduced);
+    let walker = Walker::new(body.octets, body.position, reduced);
     Some(walker.pieces_of_arguments(procedure.row(callback)?))
 }
 

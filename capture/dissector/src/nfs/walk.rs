@@ -5,6 +5,15 @@ use core::ops::Range;
 
 use super::operation::CompoundOperation;
 
+/// The arguments or results of an RPC, without the data that was moved out of the Payload stream.
+#[derive(Clone, Copy, Debug)]
+pub struct RpcBody<'a> {
+    /// Octets from the one after the verifier of a call, or after the `accept_stat` of a reply.
+    pub octets: &'a [u8],
+    /// Octets of the Payload stream before the body.
+    pub position: usize,
+}
+
 /// Data that was moved out of the Payload stream of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Reduced<'a> {

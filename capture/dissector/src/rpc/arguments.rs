@@ -3,10 +3,12 @@
 
 use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcCall, RpcReply};
 
-use super::describe::{PROTECTED_HEADER, protected};
+use super::describe::protected;
 use super::known::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
-use crate::nfs::{self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Reduced};
+use crate::nfs::{
+    self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Reduced, RpcBody,
+};
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, as far as the rebuilt messages show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,12 +56,12 @@ impl Transaction {
         let call = rebuilt(&self.call)?;
         let octets = call.reduced();
         let (_, body) = RpcCall::decode(octets).ok()?;
-        let (body, at) = self.readable((body, octets.len() - body.len()))?;
-        let (operations, asked) = nfs::marked_arguments(procedure, callback, (body, at), Reduced::Call(&reads(call)));
+        let body = self.readable(RpcBody { octets: body, position: octets.len() - body.len() })?;
+        let (operations, asked) = nfs::marked_arguments(procedure, callback, body, Reduced::Call(&reads(call)));
         let reply = rebuilt(&self.reply);
         let (answers, returned) = reply
-            .and_then(|reply| Some((self.readable((results(reply)?, 0))?, writes(reply))))
-            .map(|((body, _), writes)| nfs::marked_results(procedure, callback, body, Reduced::Reply(&writes)))
+            .and_then(|reply| Some((self.readable(RpcBody { octets: results(reply)?, position: 0 })?, writes(reply))))
+            .map(|(body, writes)| nfs::marked_results(procedure, callback, body.octets, Reduced::Reply(&writes)))
             .unwrap_or_default();
         if operations.is_empty() {
             let mut arguments = OperationArguments::new(self.name?, asked.iter());
@@ -74,11 +76,11 @@ impl Transaction {
         Some(compound(&operations, &asked, &answers, &returned, call))
     }
 
-    /// The arguments or results in a body at this Position, and theirs, if they are not encrypted.
-    fn readable<'a>(&self, (body, at): (&'a [u8], usize)) -> Option<(&'a [u8], usize)> {
+    /// The arguments or results in a body, if they are not encrypted.
+    fn readable<'a>(&self, body: RpcBody<'a>) -> Option<RpcBody<'a>> {
         match self.security {
-            None | Some(Security::Authentication) => Some((body, at)),
-            Some(Security::Integrity) => Some((protected(body), at + PROTECTED_HEADER)),
+            None | Some(Security::Authentication) => Some(body),
+            Some(Security::Integrity) => Some(protected(body)),
             Some(Security::Privacy | Security::Control(_)) => None,
         }
     }

@@ -6,7 +6,7 @@ use rpcrdma::rpc::{
     AcceptStatus, Denial, Flavor, GssCredential, GssProcedure, GssService, MessageType, ReplyBody, RpcCall, RpcReply,
 };
 
-use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, WalkError};
+use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, RpcBody, WalkError};
 use crate::rpc::known::{Direction, Rpc, Security, Status, Walked};
 
 /// Fields of a call that its reply does not repeat.
@@ -99,7 +99,7 @@ pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Ca
     };
     let called = Called { procedure, security: Ok(security), reverse: way.reverse, callback: way.callback(program) };
     let at = payload.len() - arguments.len();
-    let described = describe(&called, (arguments, at), None, Reduced::Call(reads));
+    let described = describe(&called, RpcBody { octets: arguments, position: at }, None, Reduced::Call(reads));
     Some((called, described))
 }
 
@@ -115,7 +115,7 @@ fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     let callback = way.callback(procedure.program);
     let security = cut_credential(reader.rest());
     let called = Called { procedure, security, reverse: way.reverse, callback };
-    Some((called, describe(&called, (&[], payload.len()), None, Reduced::Call(&[]))))
+    Some((called, describe(&called, RpcBody { octets: &[], position: payload.len() }, None, Reduced::Call(&[]))))
 }
 
 /// Returns the protection that a credential asks for, as far as it was captured.
@@ -147,7 +147,7 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
         let rpc = Rpc { status: Some(status), ..Rpc::unknown(Direction::Reply) };
         return Some(Described { rpc, items: Vec::new(), start: at, walked: Err(UNKNOWN), announces: None });
     };
-    Some(describe(called, (results, at), Some(status), Reduced::Reply(written)))
+    Some(describe(called, RpcBody { octets: results, position: at }, Some(status), Reduced::Reply(written)))
 }
 
 const UNKNOWN: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_PROCEDURE };
@@ -155,7 +155,7 @@ const PADDED: WalkError = WalkError { at: 0, operation: None, reason: "padding i
 const CUT: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_CREDENTIAL };
 const SEALED: WalkError = WalkError { at: 0, operation: None, reason: "sealed by RPCSEC_GSS" };
 
-fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>, reduced: Reduced<'_>) -> Described {
+fn describe(called: &Called, body: RpcBody<'_>, status: Option<Status>, reduced: Reduced<'_>) -> Described {
     let direction = if status.is_some() { Direction::Reply } else { Direction::Call };
     let Called { procedure, security, reverse, callback } = *called;
     let mut rpc = Rpc {
@@ -172,38 +172,39 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
         rpc.name = Some(name);
     }
     let has_body = matches!(status, None | Some(Status::Success(_)));
-    let without = |rpc, walked| Described { rpc, items: Vec::new(), start: at, walked, announces: None };
-    let (body, at) = match security {
+    let without = |rpc, walked| Described { rpc, items: Vec::new(), start: body.position, walked, announces: None };
+    let body = match security {
         _ if !has_body => return without(rpc, Ok(())),
-        Ok(None | Some(Security::Authentication)) => (body, at),
-        Ok(Some(Security::Integrity)) => (protected(body), at + PROTECTED_HEADER),
+        Ok(None | Some(Security::Authentication)) => body,
+        Ok(Some(Security::Integrity)) => protected(body),
         Ok(Some(Security::Control(_))) => return without(rpc, Ok(())),
         Ok(Some(Security::Privacy)) => return without(rpc, Err(SEALED)),
         Err(CutCredential) => return without(rpc, Err(CUT)),
     };
     let mut walk = match direction {
-        Direction::Call => nfs::arguments(procedure, callback.is_callback(), body, at, reduced),
-        Direction::Reply => nfs::results(procedure, callback.is_callback(), body, reduced),
+        Direction::Call => nfs::arguments(procedure, callback.is_callback(), body.octets, body.position, reduced),
+        Direction::Reply => nfs::results(procedure, callback.is_callback(), body.octets, reduced),
     };
     if let Some(Status::Success(inner)) = &mut rpc.status {
         *inner = walk.status;
     }
     for item in &mut walk.items {
-        item.at += at;
-        item.inline_at += at;
+        item.at += body.position;
+        item.inline_at += body.position;
     }
     rpc.operations = walk.operations;
-    Described { rpc, items: walk.items, start: at, walked: walk.end, announces: walk.callback_program }
+    Described { rpc, items: walk.items, start: body.position, walked: walk.end, announces: walk.callback_program }
 }
 
 /// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).
-pub(super) const PROTECTED_HEADER: usize = 8;
+const PROTECTED_HEADER: usize = 8;
 
 /// The arguments or results within an integrity-protected body, as far as they were captured.
-pub(super) fn protected(body: &[u8]) -> &[u8] {
-    let mut reader = Reader::new(body);
-    let Ok(length) = reader.u32() else { return &[] };
-    let rest = reader.rest();
-    let data = rest.get(..length as usize).unwrap_or(rest);
-    data.get(4..).unwrap_or_default()
+pub(super) fn protected(body: RpcBody<'_>) -> RpcBody<'_> {
+    let mut reader = Reader::new(body.octets);
+    let data = reader.u32().map_or(&[][..], |length| {
+        let rest = reader.rest();
+        rest.get(..length as usize).unwrap_or(rest)
+    });
+    RpcBody { octets: data.get(4..).unwrap_or_default(), position: body.position + PROTECTED_HEADER }
 }

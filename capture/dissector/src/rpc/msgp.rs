@@ -8,7 +8,7 @@ use core::ops::Range;
 use rpcrdma::rpc::{AcceptStatus, Flavor, ReplyBody, RpcCall, RpcReply};
 
 use super::describe::{Called, Way};
-use crate::nfs::{self, Padding, Procedure, Reduced};
+use crate::nfs::{self, Padding, Procedure, Reduced, RpcBody};
 
 /// The part of an RDMA_MSGP's header that says where padding is (RFC 5666 section 3.9).
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,8 @@ impl Msgp {
         let at = payload.len() - arguments.len();
         let callback = way.callback(program).is_callback();
         self.find(at, |padding| {
-            nfs::padding_of_arguments(procedure, callback, (arguments, at), Reduced::Call(reads), padding)
+            let body = RpcBody { octets: arguments, position: at };
+            nfs::padding_of_arguments(procedure, callback, body, Reduced::Call(reads), padding)
         })
     }
 
