@@ -173,6 +173,8 @@ struct Pass {
     next: u64,
     /// The frame of the first packet.
     since: u64,
+    /// Packets from this place on were sent for the first time in the run or after it.
+    original: u64,
     /// True if later runs are counted with this one, because there were too many.
     is_several: bool,
 }
@@ -199,6 +201,7 @@ impl Passes {
 
     /// Packets are sent again.
     fn again(&mut self, places: Places, frame: u64) {
+        let original = self.end;
         self.end = self.end.max(places.end);
         let is_full = self.runs.len() == PASSES;
         if let Some(run) = self.runs.back_mut().filter(|run| is_full || places.first >= run.next) {
@@ -206,7 +209,7 @@ impl Passes {
             run.is_several |= places.first < run.next;
             (run.places.end, run.next) = (run.places.end.max(places.end), places.end);
         } else {
-            self.runs.push_back(Pass { places, next: places.end, since: frame, is_several: false });
+            self.runs.push_back(Pass { places, next: places.end, since: frame, original, is_several: false });
         }
     }
 
@@ -222,8 +225,10 @@ impl Passes {
             let gone = lacked.map_or(self.runs.len(), |(index, run)| index + usize::from(!run.is_several));
             self.runs.drain(..gone);
         }
-        self.original = self.end;
-        self.runs.iter().find(|run| run.contains(place)).map(|run| run.since)
+        let taken = self.runs.iter().find(|run| run.contains(place));
+        // What was sent for the first time since the receiver may have taken the place was not thrown away with the refused copy.
+        self.original = taken.map_or(self.end, |run| run.original);
+        taken.map(|run| run.since)
     }
 }
 
@@ -787,6 +792,23 @@ mod tests {
         assert_eq!(arrivals.delivery(1), Some(Delivery::Unknown));
         arrivals.refuse(8, nak(50));
         assert_eq!(arrivals.delivery(1), Some(Delivery::Refused(nak(50))));
+    }
+
+    /// The sender had gone back to the place 7 before the refusal of it was captured, and gone on with a message, which its receiver took
+    /// or was not ready for.
+    #[test]
+    fn what_was_sent_for_the_first_time_after_a_run_is_not_refused_with_the_packets_before_the_run() {
+        let mut arrivals = Arrivals::default();
+        arrivals.send(Unacknowledged { call: 0, copies: SentCopies::new(10, at(1), (0, false)), ended: None }, false);
+        (6..10).for_each(|number| again(&mut arrivals, number, number - 1));
+        arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(9), (0, false)), ended: None }, false);
+        arrivals.refuse(7, nak(20));
+        (8..13).for_each(|number| again(&mut arrivals, number, number + 14));
+        (7..13).for_each(|number| again(&mut arrivals, number, number + 33));
+        arrivals.refuse(12, Refusal { kind: RecoveryKind::NotReady { wait: 1 }, stamp: at(50) });
+        let mut arrived = std::iter::from_fn(|| arrivals.acknowledge(12, at(60), false));
+        let acceptance = arrived.find(|arrived| arrived.call == 1).unwrap().copies.acceptance();
+        assert_eq!(acceptance, Acceptance::Between(at(26), at(45)));
     }
 
     /// The sender has gone back once more since, so the refusal that made it do so had come.

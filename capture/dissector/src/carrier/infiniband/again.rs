@@ -13,6 +13,8 @@ use crate::file::Time;
 
 /// A sender reacts to what it misses within so many round trips.
 const REACTIONS: u64 = 6;
+/// Numbers of the packets with which an end goes back, and which may be lost before the capture.
+const FRONT: u64 = 16;
 
 /// A request that was captured before.
 #[derive(Debug)]
@@ -32,6 +34,11 @@ pub(super) struct Lateness {
     /// Nanoseconds that its sender takes at least to react, and that both ends take together, if that is known.
     pub(super) reaction: Option<u64>,
     pub(super) round_trip: Option<u64>,
+}
+
+/// Returns true if an end that goes back to a reported number may be seen from this number on.
+fn may_begin_with(number: u64, reported: u64) -> bool {
+    (number.saturating_sub(FRONT)..=number).contains(&reported)
 }
 
 impl RequestStream {
@@ -71,13 +78,17 @@ impl RequestStream {
         let unacknowledged = self.awaited.since().filter(|_| self.progress > Time(0)).map_or(0, since);
         // Each acknowledgement of something new begins the wait anew.
         let answered = since(self.progress.max(self.refused_until));
-        let is_enough = |wait: &u64| (*wait).min(answered) >= self.ack_timeout.unwrap_or(TIMER);
+        let timeout = self.ack_timeout.unwrap_or(TIMER);
+        let is_enough = |wait: &u64| (*wait).min(answered) >= timeout;
         if let Some(silence) = [silence, unacknowledged].into_iter().find(is_enough) {
             Some(RecoveryKind::TimedOut { silence })
         } else if self.has_expired(silence) {
             Some(RecoveryKind::TimedOut { silence })
-        } else if self.is_asked(number) {
+        } else if self.is_asked(number) || self.is_reported(number) && since(self.refused_until) < timeout {
             None
+        } else if number == self.went_back_to && since(self.went_back) >= timeout {
+            // Nothing that its sender lacks has come since the sender went back to the same number, and a response is missed once.
+            Some(RecoveryKind::TimedOut { silence: since(self.went_back) })
         } else if read.is_some_and(|read| self.misses_response(number) && self.is_answer(number, read)) {
             Some(RecoveryKind::ImpliedNak)
         } else {
@@ -138,6 +149,11 @@ impl RequestStream {
         [self.asked, self.run].into_iter().flatten().any(|from| number >= from)
     }
 
+    /// Returns true if an end that goes back to this request may do so because of a report which it had not got when it went back last.
+    fn is_reported(&self, number: u64) -> bool {
+        self.reported.iter().any(|reported| may_begin_with(number, *reported))
+    }
+
     /// Returns true if this request may be sent because it was asked for: a sender takes some time to react to a refusal.
     fn may_answer(&self, number: u64, late: &Lateness) -> bool {
         let since = |time: Time| self.last_time.0.saturating_sub(time.0);
@@ -150,7 +166,7 @@ impl RequestStream {
     /// Returns true if an RDMA Read is sent again because a response is missing: a requester reacts at once.
     fn is_answer(&self, number: u64, read: &RepeatedRequest) -> bool {
         let since = self.last_time.0.saturating_sub(self.answered_at.0);
-        !self.reported.contains(&number) && read.round_trip.is_none_or(|least| since <= REACTIONS * least)
+        read.round_trip.is_none_or(|least| since <= REACTIONS * least)
     }
 
     fn go_back(&mut self, number: u64) {
@@ -159,7 +175,7 @@ impl RequestStream {
         let begins = self.run.is_none_or(|run| number < run);
         if begins {
             self.begin_again(number);
-            self.reported.retain(|reported| *reported != number);
+            self.reported.retain(|reported| !may_begin_with(number, *reported));
         }
         // What its sender goes on with was on its way when the receiver refused a packet before it.
         let is_answer = |refused: &mut u64| *refused == number || begins && *refused < number;

@@ -1017,24 +1017,35 @@ mod tests {
     const SEND: u8 = 0x04;
     const READ_REQUEST: u8 = 0x0c;
     const READ_MIDDLE: u8 = 0x0e;
+    const READ_ONLY: u8 = 0x10;
     const ACKNOWLEDGE: u8 = 0x11;
 
     impl Ordering {
         /// Returns the losses that the packet shows.
         fn give(&mut self, from: Side, opcode: u8, sequence: u32, rest: &[u8]) -> u64 {
+            self.give_at(0, from, (opcode, sequence), rest)
+        }
+
+        /// The same at this time in milliseconds.
+        fn give_at(&mut self, time: u64, from: Side, (opcode, sequence): (u8, u32), rest: &[u8]) -> u64 {
             let mut octets = vec![0; LEN];
             octets[0] = opcode;
             octets[9..12].copy_from_slice(&sequence.to_be_bytes()[1..]);
             octets.extend(rest);
             let packet = Transport::decode(&octets, octets.len()).unwrap();
             let mut sink = All::default();
-            self.packet((from, Stamp::default()), (&octets, octets.len()), &packet, &mut sink);
+            let stamp = Stamp { frame: 0, time: Time(time * 1_000_000) };
+            self.packet((from, stamp), (&octets, octets.len()), &packet, &mut sink);
             sink.0
         }
 
         /// A Read request for this many octets.
         fn ask(&mut self, from: Side, sequence: u32, length: u32) {
-            self.give(from, READ_REQUEST, sequence, &[&[0; 12][..], &length.to_be_bytes()].concat());
+            self.ask_at(0, from, sequence, length);
+        }
+
+        fn ask_at(&mut self, time: u64, from: Side, sequence: u32, length: u32) {
+            self.give_at(time, from, (READ_REQUEST, sequence), &[&[0; 12][..], &length.to_be_bytes()].concat());
         }
     }
 
@@ -1148,6 +1159,44 @@ mod tests {
         let Counts { retransmitted, implied_naks, causes_not_seen, .. } = ordering.counts.active;
         assert_eq!((retransmitted, implied_naks, causes_not_seen), (2, 1, 0));
         assert_eq!(ordering.held(), size_of::<ReadRequest>() * 2);
+    }
+
+    /// The first response is missing all the while. Others come, which its requester cannot take.
+    #[test]
+    fn the_same_response_is_asked_for_once_more_after_a_time_out() {
+        let mut ordering = begun();
+        ordering.set_ack_timeout(Some(67_000_000));
+        for (time, request) in [(1, 0), (1, 1), (3, 0), (3, 1), (150, 2), (152, 0)] {
+            ordering.ask_at(time, Side::Active, request, 256);
+            if request > 0 {
+                ordering.give_at(time + 1, Side::Passive, (READ_ONLY, request), &[0; 256]);
+            }
+        }
+        let Counts { timeouts, implied_naks, causes_not_seen, .. } = ordering.counts.active;
+        assert_eq!((timeouts, implied_naks, causes_not_seen), (1, 1, 0));
+    }
+
+    /// The requests come again once before their sender has got the refusal, and then because of it.
+    #[test]
+    fn a_refused_packet_that_is_lost_once_more_is_no_missing_response() {
+        for (refused, implied_naks) in [(Some(1), 0), (None, 1)] {
+            let mut ordering = begun();
+            for sequence in [0, 1] {
+                ordering.give(Side::Active, SEND, sequence, &[]);
+            }
+            ordering.ask(Side::Active, 2, 256);
+            if let Some(refused) = refused {
+                ordering.give(Side::Passive, ACKNOWLEDGE, refused, &[0x60, 0, 0, 0]);
+            }
+            for sequence in [0, 1] {
+                ordering.give(Side::Active, SEND, sequence, &[]);
+            }
+            ordering.ask(Side::Active, 2, 256);
+            ordering.give(Side::Active, SEND, 3, &[]);
+            ordering.give(Side::Passive, ACKNOWLEDGE, 3, &[0x1f, 0, 0, 0]);
+            ordering.ask(Side::Active, 2, 256);
+            assert_eq!(ordering.counts.active.implied_naks, implied_naks, "{refused:?}");
+        }
     }
 
     #[test]
