@@ -52,6 +52,8 @@ struct SenderLosses {
     filled: Option<LastFill>,
     /// The responses to RDMA Read requests that were sent again last, one after the other.
     responses: Option<Responses>,
+    /// The last RDMA Read request of its receiver that was sent again.
+    asked: Option<(Address, u64)>,
 }
 
 /// Responses to RDMA Read requests, one after the other.
@@ -134,7 +136,13 @@ pub(super) struct Losses {
 
 impl Losses {
     pub(super) fn take(&mut self, recovered: &Recovered) {
-        let Recovered { connection, from, to, place, kind, .. } = *recovered;
+        let Recovered { connection, from, to, place, kind, operation, .. } = *recovered;
+        if operation == Some(OperationType::ReadRequest)
+            && kind.is_sent_again()
+            && let Some(responder) = self.senders.get_mut(&(connection, (to, from)))
+        {
+            responder.asked = Some(place);
+        }
         let count = match kind {
             // Nothing was lost.
             _ if recovered.again_for == Some(AgainFor::NotReady) => return,
@@ -154,7 +162,7 @@ impl Losses {
         // An acknowledgement that overtakes responses which come again makes their requester ask once more.
         if kind == RecoveryKind::ImpliedNak
             && let Some(sender) = self.senders.get(&(connection, direction))
-            && sender.has_responded(place)
+            && (sender.has_responded(place) || sender.has_yet_to_respond(place))
         {
             return;
         }
@@ -297,6 +305,15 @@ impl SenderLosses {
     fn has_responded(&self, place: (Address, u64)) -> bool {
         let is_among = |last: Responses| last.first.0 == place.0 && (last.first.1..last.end).contains(&place.1);
         self.responses.is_some_and(is_among)
+    }
+
+    /// Returns true if the response at a place follows those that were sent again last, and was asked for with them: its requester threw
+    /// it away behind a missing one, and asks once more before it comes again.
+    fn has_yet_to_respond(&self, place: (Address, u64)) -> bool {
+        let is_due = |(last, asked): (Responses, (Address, u64))| {
+            last.first.0 == place.0 && asked.0 == place.0 && (last.end..=asked.1).contains(&place.1)
+        };
+        self.responses.zip(self.asked).is_some_and(is_due)
     }
 
     /// A packet is sent again, and so were all holes before it.
@@ -490,6 +507,27 @@ mod tests {
             losses.ended(1, [CLIENT, SERVER]);
         }
         losses.summary().into_iter().chain(losses.sentences(3)).collect()
+    }
+
+    /// The client throws away the response 8 of the server's RDMA Reads behind the missing one, 5, and an acknowledgement makes the
+    /// server ask for 8 once more before it comes again.
+    #[test]
+    fn what_was_thrown_away_behind_a_missing_response_is_not_lost() {
+        let request = Some(OperationType::ReadRequest);
+        for (asked_again, expected) in [(8, "1 loss (2 implied NAKs)"), (7, "2 losses (2 implied NAKs)")] {
+            let mut losses = Losses::default();
+            let mut take = |from, place, kind, operation| {
+                let mut recovered = event(from, place, kind);
+                recovered.operation = operation;
+                losses.take(&recovered);
+            };
+            take(SERVER, 5, RecoveryKind::ImpliedNak, request);
+            (5..=asked_again).for_each(|place| take(SERVER, place, AGAIN, request));
+            take(CLIENT, 5, AGAIN, Some(OperationType::ReadResponse));
+            take(SERVER, 8, RecoveryKind::ImpliedNak, request);
+            let said = losses.summary().unwrap();
+            assert!(said.starts_with(expected), "{said}");
+        }
     }
 
     const NAK: RecoveryKind = RecoveryKind::SequenceError;

@@ -120,9 +120,15 @@ impl AwaitedAcknowledgements {
         }
     }
 
-    /// Returns when the octets to be acknowledged were sent, if any are.
+    /// Returns when the octets or packets to be acknowledged were sent, if any are.
     pub(super) fn since(&self) -> Option<Time> {
         self.awaited.map(|(_, sent)| sent)
+    }
+
+    /// The same if an end that goes back to this place sends those octets or packets again as well: otherwise they were acknowledged, and
+    /// the capture lacks that.
+    pub(super) fn since_going_back_to(&self, place: u64) -> Option<Time> {
+        self.awaited.filter(|(awaited, _)| *awaited >= place).map(|(_, sent)| sent)
     }
 
     /// Everything up to this place is acknowledged.
@@ -187,6 +193,14 @@ mod tests {
         let times: Vec<u64> = (0..100).map(|time| 100 - time).collect();
         assert_eq!(measured(&times), Acknowledgements { count: 100, least: 1, median: 84 });
         assert_eq!(measured(&[7, 3, 5]), Acknowledgements { count: 3, least: 3, median: 5 });
+    }
+
+    /// An end goes back to the first that was not acknowledged.
+    #[test]
+    fn an_end_that_goes_back_to_what_follows_waits_for_nothing_before() {
+        let mut awaited = AwaitedAcknowledgements::default();
+        awaited.send(5, Time(100));
+        assert_eq!([4, 5, 6].map(|place| awaited.since_going_back_to(place)), [Some(Time(100)), Some(Time(100)), None]);
     }
 
     #[test]

@@ -474,7 +474,10 @@ impl Arrivals {
             if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
                 match filled.evidence {
                     None => copies.wait_for(&filled),
-                    Some(evidence) => copies.wait_behind(filled.stamp, evidence == Evidence::Lost),
+                    // A copy of its own may have come later.
+                    Some(evidence) => {
+                        copies.wait_behind(filled.stamp, evidence == Evidence::Lost && copies.sent == 1);
+                    }
                 }
             }
         }
@@ -737,6 +740,19 @@ mod tests {
     fn a_message_behind_a_hole_was_accepted_with_its_own_copy_or_with_what_filled_the_hole() {
         let copies = SentCopies::new(13, at(9), (0, false)).doubtful_since(at(5));
         assert_eq!(copies.acceptance(), Acceptance::Between(at(5), at(9)));
+    }
+
+    /// The message was handed over when what follows the hole had come again.
+    #[test]
+    fn a_message_that_is_known_late_may_have_arrived_with_a_copy_of_its_own() {
+        for (before, accepted) in [(0, Some(at(20))), (1, None)] {
+            let mut arrivals = Arrivals::default();
+            arrivals.refuse(8, nak(10));
+            again(&mut arrivals, 8, 20);
+            let copies = SentCopies::new(13, at(5), (before, false));
+            arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
+            assert_eq!(arrivals.acknowledge(12, at(40), false).unwrap().copies.accepted(), accepted, "{before}");
+        }
     }
 
     /// The sender goes back to the message itself, of one packet, when the refusal was on its way.

@@ -73,9 +73,10 @@ impl RequestStream {
         }
         let now = self.last_time;
         let since = |time: Time| now.0.saturating_sub(time.0);
-        // An end that goes on sending may wait for an acknowledgement all the while. Without acknowledgements in the capture,
-        // nothing is known of that.
-        let unacknowledged = self.awaited.since().filter(|_| self.progress > Time(0)).map_or(0, since);
+        // An end that goes on sending may wait for an acknowledgement all the while, and then goes back to what was not acknowledged.
+        // Without acknowledgements in the capture, nothing is known of that.
+        let awaited = self.awaited.since_going_back_to(number).filter(|_| self.progress > Time(0));
+        let unacknowledged = awaited.map_or(0, since);
         // Each acknowledgement of something new begins the wait anew.
         let answered = since(self.progress.max(self.refused_until));
         let timeout = self.ack_timeout.unwrap_or(TIMER);
@@ -89,7 +90,7 @@ impl RequestStream {
         } else if number == self.went_back_to && since(self.went_back) >= timeout {
             // Nothing that its sender lacks has come since the sender went back to the same number, and a response is missed once.
             Some(RecoveryKind::TimedOut { silence: since(self.went_back) })
-        } else if read.is_some_and(|read| self.misses_response(number) && self.is_answer(number, read)) {
+        } else if read.is_some_and(|read| self.misses_response(number) && self.is_answer(read)) {
             Some(RecoveryKind::ImpliedNak)
         } else {
             Some(RecoveryKind::CauseNotSeen)
@@ -164,7 +165,7 @@ impl RequestStream {
     }
 
     /// Returns true if an RDMA Read is sent again because a response is missing: a requester reacts at once.
-    fn is_answer(&self, number: u64, read: &RepeatedRequest) -> bool {
+    fn is_answer(&self, read: &RepeatedRequest) -> bool {
         let since = self.last_time.0.saturating_sub(self.answered_at.0);
         read.round_trip.is_none_or(|least| since <= REACTIONS * least)
     }
@@ -172,7 +173,8 @@ impl RequestStream {
     fn go_back(&mut self, number: u64) {
         self.start_timer(self.last_time);
         self.awaited.forget();
-        let begins = self.run.is_none_or(|run| number < run);
+        // A run may have begun with packets from before the capture, which may just be late.
+        let begins = self.run.is_none_or(|run| number < run) && self.passed.is_none_or(|passed| number != passed + 1);
         if begins {
             self.begin_again(number);
             self.reported.retain(|reported| !may_begin_with(number, *reported));

@@ -242,7 +242,8 @@ impl Ordering {
             }
             let (number, _) = self.number(&arrival);
             let stream = self.streams.get_mut(from);
-            stream.refused_from.take_if(|refused| *refused == number);
+            let is_awaited = stream.is_awaited(number);
+            stream.refused_from.take_if(|refused| *refused == number && is_awaited);
             if stream.run.is_some() && arrival.first_sent.is_none() && number >= stream.captured_end() {
                 stream.run = None;
             }
@@ -399,6 +400,7 @@ impl Ordering {
         };
         stream.asked = match refused_until {
             Some(until) => {
+                stream.is_asked_surely = stream.missing(number, time).is_some();
                 stream.refused_until = until;
                 Some(number)
             }
@@ -640,7 +642,8 @@ impl Ordering {
     fn refuse(&mut self, arrival: &Arrival<'_>) -> bool {
         let (number, _) = self.number(arrival);
         let stream = self.streams.get_mut(arrival.from);
-        if !arrival.packet.is_request() || stream.refused_from.is_none_or(|refused| number <= refused) {
+        let first = u64::from(stream.is_awaited(number));
+        if !arrival.packet.is_request() || stream.refused_from.is_none_or(|refused| number < refused + first) {
             return false;
         }
         stream.refused.insert(number, HeldPacket::new(arrival, number));
@@ -868,15 +871,21 @@ impl Ordering {
         if is_after_others || is_guessed {
             self.lose((arrival.from, arrival.stamp), 0, Places::default(), sink);
         }
-        let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
             // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
             // a Send. Other packets of the same hole may be missing. If the hole is before the capture's first packet,
-            // nobody was told that yet.
+            // nobody was told that yet, and a packet that was asked for comes again.
             let lost = arrival.operation(number, OperationKind::Lost);
             sink.take(lost, true);
+            if stream.asked == Some(number) {
+                let repeated = self.repeated(arrival);
+                let signs = self.streams.get_mut(arrival.from).copy(number, &repeated);
+                self.show(arrival, number, signs, sink);
+            }
+            let stream = self.streams.get_mut(arrival.from);
+            stream.passed = Some(number);
             let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             match kind {
@@ -885,7 +894,7 @@ impl Ordering {
                     // It does not show that what comes next is in order.
                     sink.take(lost, true);
                 }
-                None => counts.orphans += 1,
+                None => self.counts.get_mut(arrival.from).orphans += 1,
             }
             return Ok(());
         }
@@ -912,7 +921,7 @@ impl Ordering {
                     return Err(Early::Unknown(arrival.from.other()));
                 }
             }
-            None => counts.orphans += 1,
+            None => self.counts.get_mut(arrival.from).orphans += 1,
         }
         stream.repetitions = 0;
         stream.refused_from.take_if(|refused| *refused <= number);
@@ -1196,6 +1205,25 @@ mod tests {
             ordering.give(Side::Passive, ACKNOWLEDGE, 3, &[0x1f, 0, 0, 0]);
             ordering.ask(Side::Active, 2, 256);
             assert_eq!(ordering.counts.active.implied_naks, implied_naks, "{refused:?}");
+        }
+    }
+
+    /// The sender goes back to a request, and to the next one before it gets the refusal of that: the refusal may be of the copies from
+    /// before, and so may be the one after it.
+    #[test]
+    fn a_refusal_that_was_long_on_its_way_does_not_show_where_the_packet_was_lost() {
+        use crate::carrier::recovery::MissingPacket;
+        let runs = [(0, None), (1, Some(2)), (2, Some(4))];
+        let at_once = [(0, Some(2)), (2, Some(4))];
+        for (runs, missing) in [(&at_once[..], Some(MissingPacket::Captured)), (&runs, None)] {
+            let mut ordering = begun();
+            for (first, refused) in runs {
+                (*first..6).for_each(|sequence| _ = ordering.give(Side::Active, SEND, sequence, &[]));
+                let refuse = |number: u32| _ = ordering.give(Side::Passive, ACKNOWLEDGE, number, &[0x60, 0, 0, 0]);
+                refused.map(refuse);
+            }
+            let stream = &ordering.streams.active;
+            assert_eq!(stream.missing(stream.next.unwrap() - 2, Time(0)), missing, "{runs:?}");
         }
     }
 

@@ -55,7 +55,7 @@ pub(super) struct AgainRun {
     /// The first of them, and the number after the last that had been captured when it went back.
     first: u64,
     end: u64,
-    /// True if the receiver had asked for the requests: what the receiver refuses later is no copy from before.
+    /// True if the receiver had asked for the requests, and no copy of them was on its way: what the receiver refuses later is no copy from before.
     is_asked: bool,
     /// Numbers that were captured, as ranges in order; `None` if there were too many.
     captured: Option<Vec<(u64, u64)>>,
@@ -140,12 +140,17 @@ pub(super) struct RequestStream {
     pub(super) again: AgainRun,
     /// The last request that came after one that follows it, and was not sent again.
     pub(super) late: Option<u64>,
+    /// The last request of a hole that had been given up when the request came.
+    pub(super) passed: Option<u64>,
     /// For how many nanoseconds this end waits for an acknowledgement at least, if it said so.
     pub(super) ack_timeout: Option<u64>,
     /// Start of its timer, if it is one that nothing but a request starts, and only if it is not running.
     pub(super) started: Time,
     /// The receiver asked for this number and what follows it again, and it has not come yet.
     pub(super) asked: Option<u64>,
+    /// True if the receiver asked for it when no copy of it was on its way that may be taken: what it refuses after that is refused for a
+    /// copy from after that.
+    pub(super) is_asked_surely: bool,
     /// The latest numbers that the receiver reported as missing. One that a run passes which began before it may be sent again once more:
     /// the run began before its sender got the report.
     pub(super) reported: VecDeque<u64>,
@@ -177,7 +182,7 @@ impl RequestStream {
         let end = self.captured_end();
         self.went_back_to = number;
         let first = self.asked.map_or(number, |asked| asked.min(number));
-        self.again.begin(first, end, self.asked.is_some());
+        self.again.begin(first, end, self.asked.is_some() && self.is_asked_surely);
     }
 
     /// The receiver reports the request of this number as missing.
@@ -186,6 +191,11 @@ impl RequestStream {
             self.reported.pop_front();
         }
         self.reported.push_back(number);
+    }
+
+    /// Returns true unless it is certain that the receiver lacks a request before this number, and throws the request with it away.
+    pub(super) fn is_awaited(&self, number: u64) -> bool {
+        !self.is_asked_surely || self.asked.is_none_or(|asked| asked >= number)
     }
 
     /// The number after the last request that was captured, or 0.
@@ -197,13 +207,18 @@ impl RequestStream {
 
     /// Returns true if no request with this number was captured yet.
     pub(super) fn is_new(&self, number: u64) -> bool {
-        number >= self.captured_end() || self.holes.iter().any(|(first, end)| (*first..*end).contains(&number))
+        number >= self.captured_end() || self.is_in_hole(number)
+    }
+
+    /// Returns true if the request with this number is among those that were skipped and have not come late.
+    fn is_in_hole(&self, number: u64) -> bool {
+        self.holes.iter().any(|(first, end)| (*first..*end).contains(&number))
     }
 
     /// Returns what the capture holds of a request that its receiver reports as missing, if that is known.
     pub(super) fn missing(&self, number: u64, now: Time) -> Option<MissingPacket> {
         let least = self.awaited.least().unwrap_or(0);
-        let is_captured = self.next.is_some_and(|next| number < next)
+        let is_captured = self.next.is_some_and(|next| number < next) && !self.is_in_hole(number)
             || self.held.contains_key(&number)
             || self.refused.packets.contains_key(&number);
         let is_of_run = (self.again.first..self.again.end).contains(&number);
