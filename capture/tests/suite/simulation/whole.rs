@@ -256,7 +256,7 @@ fn a_diagnosis_names_what_happened_and_no_more_of_it_than_happened() {
 /// Counts diagnoses of loss, and of receivers that were not ready.
 pub(super) fn diagnoses(simulated: &Simulated, Found { diagnosis, .. }: &Found, verdict: &mut Verdict) {
     let [client, server] = simulated.dropped;
-    let refusals: u64 = simulated.ends.iter().map(|end| end.refusals[1]).sum();
+    let refusals = simulated.ends.map(|end| end.refusals[1]);
     let is_hidden = simulated.rpcs.values().any(|rpc| rpc.is_hidden);
     for cause in &diagnosis.causes {
         let evidence = cause.evidence.join("\n");
@@ -274,7 +274,13 @@ pub(super) fn diagnoses(simulated: &Simulated, Found { diagnosis, .. }: &Found, 
             }
             "receiver-not-ready" => {
                 verdict.counts[1] += 1;
-                refusals > 0
+                let most = refusals.into_iter().max();
+                let mut ends = [("192.0.2.1", "requester"), ("192.0.2.2", "responder")].into_iter().zip(refusals);
+                ends.any(|((end, owner), refusals)| {
+                    let times = if refusals == 1 { "once".to_owned() } else { format!("{refusals} times") };
+                    let is_said = evidence.starts_with(&format!("{end} sent 'receiver not ready' (RNR NAK) {times}."));
+                    is_said && Some(refusals) == most && cause.owner == Some(owner)
+                })
             }
             "responder-silent" => simulated.rpcs.values().any(|rpc| rpc.hung.is_some()),
             "responder-slow" | "requester-slow" => is_hidden,
