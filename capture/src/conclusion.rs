@@ -1,6 +1,5 @@
 //! End of a command: its exit status, its notices on standard error, and, as JSON, the last record.
 
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::findings::FindingTotals;
 use rpcrdma_answers::gaps::Gap;
 use rpcrdma_answers::summary::{CommandSummary, LeftOut};
@@ -9,6 +8,7 @@ use crate::failure::{Failure, say};
 use crate::judge::Judge;
 use crate::output;
 use crate::source::{Done, InputSource};
+use crate::spool::write_record;
 
 /// The end of a command.
 pub(crate) struct Conclusion {
@@ -84,7 +84,7 @@ impl Conclusion {
         if self.is_record {
             self.summary.exit_status = status;
             let mut out = Vec::new();
-            self.summary.write_json(&mut out)?;
+            write_record(&self.summary, &mut out)?;
             output::write(&out)?;
         }
         Ok(status)

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use rpcrdma_answers::JsonRecord;
+
 /// The most octets that are kept of the captures that have to wait.
 const KEPT: usize = 64 << 20;
 
@@ -29,32 +31,19 @@ impl Drop for SpoolPlace {
     }
 }
 
-/// Form in which the output names its capture.
+/// Form in which the output names its capture. What is said to the user has the name in either.
 pub(crate) enum CaptureLabel {
-    /// A heading is above it, so only what is said to the user has the name.
+    /// A heading is above it.
     Heading(String),
-    /// Each JSON object begins with a field that has the name.
-    Field { name: String, field: String },
+    /// Each record has the name.
+    Field(String),
 }
 
 impl CaptureLabel {
     fn name(&self) -> &str {
         match self {
-            Self::Heading(name) | Self::Field { name, .. } => name,
+            Self::Heading(name) | Self::Field(name) => name,
         }
-    }
-
-    /// Adds the field to each of these lines, if there is one.
-    fn apply(&self, octets: &[u8]) -> Vec<u8> {
-        let Self::Field { field, .. } = self else { return octets.to_vec() };
-        let mut labelled = Vec::with_capacity(octets.len() * 2);
-        for line in octets.split_inclusive(|octet| *octet == b'\n') {
-            match line.strip_prefix(b"{") {
-                Some(rest) => [b"{", field.as_bytes(), b",", rest].iter().for_each(|part| labelled.extend(*part)),
-                None => labelled.extend(line),
-            }
-        }
-        labelled
     }
 }
 
@@ -187,10 +176,23 @@ pub(crate) fn is_spooled() -> bool {
     PLACE.with_borrow(Option::is_some)
 }
 
+/// Writes a record, with the name of the capture if this thread reads one of several.
+pub(crate) fn write_record(record: &impl JsonRecord, out: &mut impl Write) -> io::Result<()> {
+    with_capture_file(|capture_file| record.write_json_of(capture_file, out))
+}
+
+/// Calls `write` with the name that records have as `capture_file`, if this thread reads one of several captures.
+pub(crate) fn with_capture_file<T>(write: impl FnOnce(Option<&str>) -> T) -> T {
+    PLACE.with_borrow(|place| match place {
+        Some(SpoolPlace { label: CaptureLabel::Field(name), .. }) => write(Some(name)),
+        _ => write(None),
+    })
+}
+
 /// Prints whole lines on standard output.
 pub(crate) fn print(octets: &[u8]) -> io::Result<()> {
     PLACE.with_borrow(|place| match place {
-        Some(SpoolPlace { spool, label, turn }) => spool.print(*turn, Printed::Output(label.apply(octets))),
+        Some(SpoolPlace { spool, turn, .. }) => spool.print(*turn, Printed::Output(octets.to_vec())),
         None => to_stdout(octets),
     })
 }
@@ -224,15 +226,6 @@ fn to_stderr(line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_object_gets_the_field_and_nothing_else_does() {
-        let field = CaptureLabel::Field { name: "a".to_owned(), field: r#""capture":"a""#.to_owned() };
-        let labelled = field.apply(b"{\"type\":1}\n{\"x\":{\"y\":2}}\nno object\n");
-        let expected = "{\"capture\":\"a\",\"type\":1}\n{\"capture\":\"a\",\"x\":{\"y\":2}}\nno object\n";
-        assert_eq!(std::str::from_utf8(&labelled), Ok(expected));
-        assert_eq!(CaptureLabel::Heading("a".to_owned()).apply(b"{}\n"), b"{}\n");
-    }
 
     /// Nothing is printed here: it is never the turn of these.
     #[test]

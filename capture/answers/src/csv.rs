@@ -8,8 +8,11 @@ use std::io;
 
 use serde_json::{Map, Value};
 
+use crate::record::JsonRecord;
 use crate::record_fields::{Held, RecordFields};
 use crate::schema;
+use crate::top::TopReport;
+use crate::top::record::TopObject;
 
 /// The fields of an interval that stand before those of each of its operations.
 const INTERVAL: [&str; 3] = ["time_ns", "start_ns", "length_ns"];
@@ -21,14 +24,14 @@ const OPERATIONS: &str = "operations";
 /// A table of records of one type.
 #[derive(Debug)]
 pub struct CsvTable {
-    columns: Vec<Column>,
+    columns: Vec<CsvColumn>,
     /// The columns of the objects in a list, if each of those has a row.
-    of_each: Option<Vec<Column>>,
+    of_each: Option<Vec<CsvColumn>>,
 }
 
 /// Path to the cells of a column in a record.
 #[derive(Debug)]
-struct Column {
+struct CsvColumn {
     name: String,
     path: Vec<String>,
 }
@@ -65,29 +68,25 @@ impl CsvTable {
         row(out, columns.map(|column| column.name.clone()))
     }
 
-    /// Writes the rows of the records that `write` writes as JSON.
+    /// Writes the rows of a record.
     ///
     /// # Errors
-    /// Any error from writing to `out` and of `write`, or if that writes something else.
-    pub fn record(
-        &self,
-        out: &mut impl io::Write,
-        write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut records = Vec::new();
-        write(&mut records)?;
-        for record in serde_json::Deserializer::from_slice(&records).into_iter::<Value>() {
-            let record = record?;
-            let own = self.columns.iter().map(|column| column.cell(&record));
-            let Some(of_each) = &self.of_each else {
-                row(out, own)?;
-                continue;
-            };
-            for object in record.get(PROCEDURES).and_then(Value::as_array).into_iter().flatten() {
-                row(out, own.clone().chain(of_each.iter().map(|column| column.cell(object))))?;
-            }
-        }
-        Ok(())
+    /// Any error from writing to `out`.
+    pub fn record(&self, out: &mut impl io::Write, record: &impl JsonRecord) -> io::Result<()> {
+        let record = serde_json::to_value(record)?;
+        let own = self.columns.iter().map(|column| column.cell(&record));
+        let Some(of_each) = &self.of_each else { return row(out, own) };
+        let objects = record.get(PROCEDURES).and_then(Value::as_array).into_iter().flatten();
+        let mut rows = objects.map(|object| own.clone().chain(of_each.iter().map(|column| column.cell(object))));
+        rows.try_for_each(|cells| row(out, cells))
+    }
+
+    /// Writes the rows of RPCs that are counted together.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn top(&self, out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
+        TopObject::all(report).try_for_each(|object| self.record(out, &object))
     }
 }
 
@@ -100,7 +99,7 @@ fn row(out: &mut impl io::Write, cells: impl Iterator<Item = String>) -> io::Res
     writer.flush()
 }
 
-impl Column {
+impl CsvColumn {
     fn cell(&self, record: &Value) -> String {
         let value = self.path.iter().try_fold(record, |value, name| value.get(name));
         value.map(text).unwrap_or_default()
@@ -119,14 +118,14 @@ fn text(value: &Value) -> String {
 }
 
 impl RecordFields {
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<CsvColumn> {
         let mut columns = Vec::new();
         self.add(&self.properties, &[], &mut columns);
         columns
     }
 
     /// The columns of the objects in a list.
-    fn columns_of(&self, list: &str) -> Vec<Column> {
+    fn columns_of(&self, list: &str) -> Vec<CsvColumn> {
         let mut columns = Vec::new();
         if let Some(Held::List(items)) = self.properties.get(list).map(|field| self.held(field))
             && let Held::Object(properties) = self.held(items)
@@ -137,7 +136,7 @@ impl RecordFields {
     }
 
     /// Adds the columns of an object at a place in the record. Objects are nested no deeper than their types.
-    fn add(&self, properties: &Map<String, Value>, path: &[String], columns: &mut Vec<Column>) {
+    fn add(&self, properties: &Map<String, Value>, path: &[String], columns: &mut Vec<CsvColumn>) {
         for (name, field) in properties {
             let path = [path, core::slice::from_ref(name)].concat();
             let is_cell = match self.held(field) {
@@ -149,7 +148,7 @@ impl RecordFields {
                 Held::List(items) => name == OPERATIONS || matches!(self.held(items), Held::Cell(_)),
             };
             if is_cell {
-                columns.push(Column { name: path.join("_"), path });
+                columns.push(CsvColumn { name: path.join("_"), path });
             }
         }
     }

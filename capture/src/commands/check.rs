@@ -27,6 +27,7 @@ use crate::judge::Judge;
 use crate::notices::Select;
 use crate::output;
 use crate::source::{InputSource, Show};
+use crate::spool::with_capture_file;
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct CheckArguments {
@@ -119,7 +120,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
         return Ok(DAMAGED);
     }
     let findings = if arguments.json {
-        Findings::json()
+        Findings::json().of_capture(with_capture_file(|capture_file| capture_file.map(str::to_owned)))
     } else {
         Findings::text(output::is_coloured(color)).with_times(arguments.time.shown())
     };

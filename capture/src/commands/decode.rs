@@ -1,7 +1,6 @@
 //! `decode`: the messages.
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::messages::{MessageObject, TerminateObject};
 #[cfg(feature = "parquet")]
 use rpcrdma_answers::parquet::TableKind;
@@ -18,6 +17,7 @@ use crate::failure::Failure;
 use crate::filters::Filters;
 use crate::notices::Select;
 use crate::source::{InputSource, Show};
+use crate::spool::write_record;
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct DecodeArguments {
@@ -56,10 +56,10 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     let filters = Filters::new(&arguments.input, Select::Messages);
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(config, show, |event, out, known| match event {
-        Event::Message(message) if arguments.json => MessageObject::new(message, known.files).write_json(out),
+        Event::Message(message) if arguments.json => write_record(&MessageObject::new(message, known.files), out),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),
         Event::Terminated(terminated) if arguments.json => {
-            TerminateObject::new(terminated, known.files).write_json(out)
+            write_record(&TerminateObject::new(terminated, known.files), out)
         }
         Event::Terminated(terminated) => text.terminated(out, terminated, known),
         _ => Ok(()),

@@ -1,7 +1,6 @@
 //! `diagnose`: the causes of waiting.
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::diagnosis::Diagnoser;
 use rpcrdma_answers::format::number::counted;
 use rpcrdma_dissector::Config;
@@ -17,6 +16,7 @@ use crate::judge::{FindingUse, Judge};
 use crate::notices::Select;
 use crate::output;
 use crate::source::{Given, InputSource, Show};
+use crate::spool::write_record;
 
 const DIAGNOSE_HELP: &str = "\
 Waiting time is the latency of all RPCs, the time before calls for which there was no credit, and
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
     let diagnosis = diagnoser.finish(&done.summary);
     let mut out = Vec::new();
     if *json {
-        diagnosis.write_json(&mut out)?;
+        write_record(&diagnosis, &mut out)?;
     } else {
         diagnosis.write_text(&mut out, output::is_coloured(color))?;
     }

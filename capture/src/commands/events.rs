@@ -1,7 +1,6 @@
 //! `events`: what was sent again, and the other signs that packets were lost.
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::csv::CsvTable;
 use rpcrdma_answers::events::RecoveredObject;
 use rpcrdma_dissector::{Config, Event};
@@ -15,6 +14,7 @@ use crate::failure::Failure;
 use crate::filters::Filters;
 use crate::notices::Select;
 use crate::source::{InputSource, Show};
+use crate::spool::write_record;
 
 const EVENTS_HELP: &str = "\
 Each line is one of:
@@ -76,8 +76,8 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
         let Event::Recovery(recovered) = event else { return Ok(()) };
         count += 1;
         match &table {
-            Some(table) => table.record(out, |line| RecoveredObject::new(recovered, known.files).write_json(line)),
-            None if arguments.json => RecoveredObject::new(recovered, known.files).write_json(out),
+            Some(table) => table.record(out, &RecoveredObject::new(recovered, known.files)),
+            None if arguments.json => write_record(&RecoveredObject::new(recovered, known.files), out),
             None => text.recovered(out, recovered, known),
         }
     })?;

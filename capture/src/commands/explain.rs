@@ -1,7 +1,6 @@
 //! `explain`: one RPC, with all that is known of it.
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::explain::{self, ExplainedObject, Explanations};
 use rpcrdma_answers::file_names::FileNames;
 use rpcrdma_answers::format::number::{counted, grouped};
@@ -15,6 +14,7 @@ use crate::judge::Judge;
 use crate::notices::Select;
 use crate::output;
 use crate::source::{Given, InputSource, Show};
+use crate::spool::write_record;
 
 const EXPLAIN_HELP: &str = "\
 The ladder has the requester on the left and the responder on the right. A line is a packet, or
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let (mut out, screen) = (Vec::new(), output::screen(color));
     for (index, rpc) in rpcs.iter().enumerate() {
         if *json {
-            ExplainedObject::new(rpc, &done.files, &mut names).write_json(&mut out)?;
+            write_record(&ExplainedObject::new(rpc, &done.files, &mut names), &mut out)?;
             continue;
         }
         if index > 0 {

@@ -5,7 +5,6 @@ use std::io;
 use std::time::Instant;
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::format::number::counted;
 use rpcrdma_answers::format::time::ShownTimes;
 use rpcrdma_answers::pending::{self, Pending, PendingCall, PendingObject};
@@ -20,6 +19,7 @@ use crate::filters::Filters;
 use crate::notices::Select;
 use crate::output;
 use crate::source::{Given, InputSource, Show};
+use crate::spool::write_record;
 
 /// The most calls that are watched while a stream is read, more than wait at a time.
 const WATCHED: usize = 65_536;
@@ -230,7 +230,7 @@ fn print(
     form: (bool, ShownTimes),
 ) -> io::Result<()> {
     if json {
-        PendingObject::new(call, end, files).write_json(out)
+        write_record(&PendingObject::new(call, end, files), out)
     } else {
         pending::lines(out, call, (end, files), form)
     }

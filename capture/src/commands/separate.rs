@@ -128,10 +128,7 @@ impl SeparateCaptures<'_> {
     fn read_one(&self, turn: usize, file: &Path, run: &RunOne<'_>) -> Result<u8, Failure> {
         let name = file.display().to_string();
         let label = match self.form {
-            SeparateForm::Json => CaptureLabel::Field {
-                field: format!("\"capture_file\":{}", serde_json::Value::from(name.as_str())),
-                name,
-            },
+            SeparateForm::Json => CaptureLabel::Field(name),
             SeparateForm::Text | SeparateForm::Nothing => CaptureLabel::Heading(name),
         };
         self.spool.run(turn, label, || {

@@ -1,7 +1,6 @@
 //! `slow`: the slowest RPCs.
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::file_names::FileNames;
 use rpcrdma_answers::format::number::counted;
 use rpcrdma_answers::gaps::Gap;
@@ -17,6 +16,7 @@ use crate::filters::Filters;
 use crate::notices::Select;
 use crate::output;
 use crate::source::{InputSource, Show};
+use crate::spool::write_record;
 
 const SLOW_HELP: &str = "\
 The phases of an RPC, as seen where the packets were captured. They add up to its latency:
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
                 names.learn(transaction, &transaction.arguments());
             }
             let show = |out: &mut Vec<u8>| match arguments.json {
-                true => TransactionObject::new(transaction, known.files, &mut names).write_json(out),
+                true => write_record(&TransactionObject::new(transaction, known.files, &mut names), out),
                 false => slow::lines(
                     out,
                     transaction,

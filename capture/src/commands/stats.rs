@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::csv::CsvTable;
 use rpcrdma_answers::format::screen::Screen;
 use rpcrdma_answers::selection::TimeSpan;
@@ -20,6 +19,7 @@ use crate::filters::Filters;
 use crate::notices::Select;
 use crate::output;
 use crate::source::{Done, Given, InputSource, Show};
+use crate::spool::write_record;
 
 const STATS_HELP: &str = "\
 What each end of a connection sent:
@@ -113,9 +113,9 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     let statistics = counts.finish(&done.summary);
     let mut out = Vec::new();
     if let Some(table) = table {
-        table.record(&mut out, |line| statistics.write_json(line))?
+        table.record(&mut out, &statistics)?
     } else if arguments.json {
-        statistics.write_json(&mut out)?
+        write_record(&statistics, &mut out)?
     } else {
         statistics.write_text(&mut out, output::screen(color))?
     }
@@ -173,10 +173,10 @@ struct IntervalLines {
 impl IntervalLines {
     fn write(&mut self, out: &mut impl Write, interval: &IntervalStatistics) -> io::Result<()> {
         if let Some(table) = &self.table {
-            return table.record(out, |line| interval.write_json(line));
+            return table.record(out, interval);
         }
         if self.json {
-            return interval.write_json(out);
+            return write_record(interval, out);
         }
         if !core::mem::replace(&mut self.is_begun, true) {
             interval_heading(out, self.screen)?;

@@ -16,6 +16,7 @@ use crate::filters::Filters;
 use crate::notices::Select;
 use crate::output;
 use crate::source::{InputSource, Show};
+use crate::spool::with_capture_file;
 
 const TOP_HELP: &str = "\
 The columns:
@@ -92,9 +93,9 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     let report = top.finish(arguments.rows as usize, done.summary.end());
     let mut out = Vec::new();
     if let Some(table) = table {
-        table.record(&mut out, |lines| report.write_json(lines))?;
+        table.top(&mut out, &report)?;
     } else if arguments.json {
-        report.write_json(&mut out)?;
+        with_capture_file(|capture_file| report.write_json(capture_file, &mut out))?;
     } else if !report.rows.is_empty() {
         report.write_text(&mut out, output::screen(color))?;
     }

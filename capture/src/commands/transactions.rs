@@ -1,7 +1,6 @@
 //! `transactions`: the RPCs.
 
 use clap::Args;
-use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::csv::CsvTable;
 use rpcrdma_answers::file_names::FileNames;
 #[cfg(feature = "parquet")]
@@ -21,6 +20,7 @@ use crate::failure::Failure;
 use crate::filters::Filters;
 use crate::notices::Select;
 use crate::source::{InputSource, Show};
+use crate::spool::write_record;
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct TransactionsArguments {
@@ -65,10 +65,8 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if is_record && known.is_wanted => match &table {
-            Some(table) => {
-                table.record(out, |line| TransactionObject::new(transaction, known.files, &mut names).write_json(line))
-            }
-            None => TransactionObject::new(transaction, known.files, &mut names).write_json(out),
+            Some(table) => table.record(out, &TransactionObject::new(transaction, known.files, &mut names)),
+            None => write_record(&TransactionObject::new(transaction, known.files, &mut names), out),
         },
         Event::Transaction(transaction) if is_record => {
             names.learn(transaction, &transaction.arguments());

@@ -140,7 +140,7 @@ fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
     let (report, mut json, mut text) = (top.finish(100, CaptureEnd::default()), Vec::new(), Vec::new());
     let calls: BTreeMap<_, _> = report.rows.iter().map(|(key, counts)| (name_of(key).unwrap(), counts.calls)).collect();
     assert_eq!(calls, BTreeMap::from([(&b"f\xfe"[..], 1), (b"f\xff", 2)]));
-    report.write_json(&mut json).unwrap();
+    report.write_json(None, &mut json).unwrap();
     report.write_text(&mut text, Screen::default()).unwrap();
     let [json, text] = [json, text].map(|octets| String::from_utf8(octets).unwrap());
     assert!(json.contains(r#""key":"f\\xff""#) && json.contains(r#""key":"f\\xfe""#), "{json}");

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
 
-use answers::JsonRecord;
 use answers::annotate::Annotator;
 use answers::csv::CsvTable;
 use answers::export::Exporter;
@@ -198,7 +197,7 @@ fn csv(
     transaction: &Transaction,
     (files, names): (&Files, &mut FileNames),
 ) -> io::Result<()> {
-    table.record(written, |line| TransactionObject::new(transaction, files, names).write_json(line))
+    table.record(written, &TransactionObject::new(transaction, files, names))
 }
 
 /// Comments on the selected RPCs.

@@ -36,6 +36,7 @@ pub struct Findings {
     counts: Vec<Counted>,
     gap: Option<Gap>,
     scope: FindingsScope,
+    capture_file: Option<String>,
 }
 
 /// Form in which findings are written.
@@ -59,7 +60,20 @@ impl Findings {
     }
 
     fn new(form: FindingsForm) -> Self {
-        Self { form, excused: Excused::default(), counts: Vec::new(), gap: None, scope: FindingsScope::default() }
+        Self {
+            form,
+            excused: Excused::default(),
+            counts: Vec::new(),
+            gap: None,
+            scope: FindingsScope::default(),
+            capture_file: None,
+        }
+    }
+
+    /// Names the file that the findings are about in each record, where several captures are read.
+    #[must_use]
+    pub fn of_capture(self, capture_file: Option<String>) -> Self {
+        Self { capture_file, ..self }
     }
 
     /// Leaves the known deviations of these implementations out of the text, and out of the [`errors`](Self::errors).
@@ -117,7 +131,10 @@ impl Findings {
         match &mut self.form {
             FindingsForm::Text(_) if taken.0 => Ok(()),
             FindingsForm::Text(text) => text.finding(out, found, files),
-            FindingsForm::Json => FindingObject::new(found, files, taken.1).write_json(out),
+            FindingsForm::Json => {
+                let record = FindingObject::new(found, files, taken.1);
+                record.write_json_of(self.capture_file.as_deref(), out)
+            }
         }
     }
 
@@ -181,7 +198,8 @@ impl Findings {
         match &self.form {
             FindingsForm::Text(text) => text.summary(out, &rules, &self.excused, (self.gap, self.scope)),
             FindingsForm::Json => {
-                rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| rule.write_json(out))
+                let mut noteworthy = rules.iter().filter(|rule| rule.is_noteworthy());
+                noteworthy.try_for_each(|rule| rule.write_json_of(self.capture_file.as_deref(), out))
             }
         }
     }

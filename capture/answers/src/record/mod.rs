@@ -29,9 +29,29 @@ pub trait JsonRecord: Serialize {
     /// # Errors
     /// Any error from writing to `out`.
     fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, &RecordObject { r#type: Self::TYPE, schema: SCHEMA, fields: self })?;
+        self.write_json_of(None, out)
+    }
+
+    /// The same, with the name of the file that the record is about, where several captures are read.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    fn write_json_of(&self, capture_file: Option<&str>, out: &mut impl io::Write) -> io::Result<()> {
+        let record = RecordObject { r#type: Self::TYPE, schema: SCHEMA, fields: self };
+        match capture_file {
+            None => serde_json::to_writer(&mut *out, &record)?,
+            Some(capture_file) => serde_json::to_writer(&mut *out, &NamedRecord { capture_file, record })?,
+        }
         out.write_all(b"\n")
     }
+}
+
+/// A record after the name of the file that it is about.
+#[derive(Serialize)]
+struct NamedRecord<'a, T> {
+    capture_file: &'a str,
+    #[serde(flatten)]
+    record: RecordObject<T>,
 }
 
 /// A record: its type, the version of its schema, and its fields.

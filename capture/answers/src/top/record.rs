@@ -96,11 +96,12 @@ impl<'a> KeyObject<'a> {
 }
 
 impl TopReport {
-    /// Writes RPCs that are counted together, a line for each key.
+    /// Writes RPCs that are counted together, a line for each key; `capture_file` names the file that they are about, where several
+    /// captures are read.
     ///
     /// # Errors
     /// Any error from writing to `out`.
-    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        TopObject::all(self).try_for_each(|object| object.write_json(out))
+    pub fn write_json(&self, capture_file: Option<&str>, out: &mut impl io::Write) -> io::Result<()> {
+        TopObject::all(self).try_for_each(|object| object.write_json_of(capture_file, out))
     }
 }
