@@ -55,6 +55,11 @@ impl Lines {
         }
     }
 
+    /// The pair of addresses that there is [room](Self::make_room) for.
+    pub(super) fn pair(&self) -> &str {
+        self.last.as_ref().map_or("", |(_, pair)| pair)
+    }
+
     /// An empty line, as wide as it may be.
     pub(super) fn line(&self, files: &Files, places: usize) -> Line {
         let times = self.times.heading().len() - SECONDS;
@@ -70,7 +75,8 @@ impl Lines {
         let mut line = self.line(files, 1);
         line.print(DIM, format_args!("{:>6} ", at.stamp.frame));
         place(&mut line, Some(at.stamp.frame), files);
-        self.rest(&mut line, at, true);
+        line.print(DIM, format_args!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
+        line.column(PLAIN, self.pair(), self.pair + 2);
         line
     }
 
@@ -85,14 +91,6 @@ impl Lines {
         line.column(DIM, "from → to", self.pair + 2);
         line
     }
-
-    /// Adds seconds, connection, and, if there is room for them, who sent it to whom.
-    pub(super) fn rest(&self, line: &mut Line, at: &At, ends: bool) {
-        line.print(DIM, format_args!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
-        if let Some((_, pair)) = self.last.as_ref().filter(|_| ends) {
-            line.column(PLAIN, pair, self.pair + 2);
-        }
-    }
 }
 
 /// The message or transaction that a line is about.
@@ -104,7 +102,7 @@ pub(super) struct At {
 }
 
 /// If there are several files: that of the frame, and the frame's number in it.
-pub(super) fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
+fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
     if files.width() > 0 {
         let place = frame.and_then(|frame| files.place(frame)).unwrap_or_else(|| "-".to_owned());
         line.column(DIM, &place, place_columns(files));

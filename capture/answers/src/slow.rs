@@ -8,6 +8,7 @@ use rpcrdma_dissector::{Files, Phase, Phases, Recovery, TimeOut, Transaction};
 
 use crate::called::{called_within, ended};
 use crate::file_names::{FileNames, client, server};
+use crate::format::column::{Column, frame, push, push_xid};
 use crate::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
 use crate::format::screen::Screen;
@@ -113,22 +114,7 @@ pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> i
     }
     line.write(out)?;
     let mut line = Line::new(screen.colour, width(screen));
-    line.push(DIM, "       ms  ");
-    line.column(DIM, "phases", BAR);
-    line.push(DIM, "   call  reply  C rdma_xid   ");
-    if shows(screen, WITH_TIME) {
-        line.push(DIM, times.heading());
-        line.push(DIM, "  ");
-    }
-    if shows(screen, WITH_ENDS) {
-        line.column(DIM, "client → server", ENDS + 2);
-    }
-    if shows_files(screen) {
-        line.column(DIM, "RPC", CALLED + 2);
-        line.push(DIM, "file");
-    } else {
-        line.push(DIM, "RPC");
-    }
+    line.headings(&columns(screen, times));
     line.write(out)
 }
 
@@ -148,6 +134,61 @@ fn shows(screen: Screen, columns: usize) -> bool {
     screen.columns.is_some_and(|all| all >= columns)
 }
 
+/// Content of the first line about an RPC.
+struct SlowLine<'a> {
+    transaction: &'a Transaction,
+    times: ShownTimes,
+    /// The file that the RPC is about, if that is shown.
+    file: Option<String>,
+}
+
+/// The columns of the first line about an RPC.
+fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine<'a>>; 10] {
+    let time = times.heading();
+    [
+        Column {
+            gap: 2,
+            ..Column::right("ms", 9, PLAIN, |row, _, text| {
+                push(text, row.transaction.latency().map(Milliseconds));
+            })
+        },
+        Column::left("phases", BAR, CHUNK, |row, _, text| {
+            text.push_str(&row.transaction.phases.as_ref().map(bar).unwrap_or_default());
+        }),
+        Column::right("call", 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
+        Column::right("reply", 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
+        Column::right("C", 2, DIM, |row, _, text| push(text, Some(row.transaction.connection))),
+        Column::left("rdma_xid", 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
+        Column {
+            gap: 2,
+            is_shown: shows(screen, WITH_TIME),
+            ..Column::left(time, time.len(), DIM, |row, _, text| {
+                let began = row.transaction.began.map(|began| row.times.column(began.time).to_string());
+                text.push_str(&began.unwrap_or_default());
+            })
+        },
+        Column {
+            gap: 2,
+            is_shown: shows(screen, WITH_ENDS),
+            ..Column::left("client → server", ENDS, PLAIN, |row, _, text| {
+                push(text, Some(format_args!("{} → {}", client(row.transaction), server(row.transaction))));
+            })
+        },
+        // Where no file follows, what is called may take the rest of the line.
+        Column {
+            gap: 2,
+            ..Column::left("RPC", CALLED, NAME, |row, room, text| {
+                let room = if row.file.is_some() { CALLED } else { room };
+                text.push_str(&called_within(room, row.transaction));
+            })
+        },
+        Column {
+            is_shown: shows_files(screen),
+            ..Column::left("file", 0, PLAIN, |row, _, text| text.push_str(row.file.as_deref().unwrap_or_default()))
+        },
+    ]
+}
+
 /// Writes an RPC in two lines of at most 80 columns: milliseconds, phases as a bar, frames of call and reply, connection,
 /// `rdma_xid` and what was called; then the phase that took longest. If a capture consists of several files, a third line
 /// names those of the frames. A wider terminal also shows the time of the call, then the file, then client and server.
@@ -160,34 +201,9 @@ pub fn lines(
     (files, names): (&Files, &FileNames),
     (screen, times): (Screen, ShownTimes),
 ) -> io::Result<()> {
-    let latency = transaction.latency().map_or("-".to_owned(), |latency| Milliseconds(latency).to_string());
-    let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
-    let mut line = Line::new(screen.colour, width(screen));
-    line.print(PLAIN, format_args!("{latency:>9}  "));
-    line.column(CHUNK, &transaction.phases.as_ref().map(bar).unwrap_or_default(), BAR);
-    for frame in frames {
-        line.print(DIM, format_args!(" {:>6}", frame.map_or("-".to_owned(), |frame| frame.to_string())));
-    }
-    line.print(DIM, format_args!(" {:>2} ", transaction.connection));
-    line.print(PLAIN, format_args!("{:#010x} ", transaction.xid));
-    if shows(screen, WITH_TIME) {
-        let time = transaction.began.map(|began| times.column(began.time).to_string()).unwrap_or_default();
-        line.column_apart(DIM, &time, times.heading().chars().count() + 2);
-    }
-    if shows(screen, WITH_ENDS) {
-        line.column_apart(PLAIN, &format!("{} → {}", client(transaction), server(transaction)), ENDS + 2);
-    }
     let file = if shows_files(screen) { names.of_transaction(transaction, &transaction.arguments()) } else { None };
-    match file {
-        Some(file) => {
-            line.column_apart(NAME, &called_within(CALLED, transaction), CALLED + 2);
-            line.push(PLAIN, &file);
-        }
-        None => {
-            let room = line.room();
-            line.push(NAME, &called_within(room, transaction));
-        }
-    }
+    let mut line = Line::new(screen.colour, width(screen));
+    line.cells(&columns(screen, times), &SlowLine { transaction, times, file });
     line.write(out)?;
     let (style, mut sentences) = match &transaction.phases {
         Ok(phases) => (PLAIN, sentences(phases, transaction)),
@@ -205,7 +221,8 @@ pub fn lines(
         add(&mut line, &core::mem::take(&mut notes));
         line.write(out)?;
     }
-    let places: Vec<String> = frames.iter().flatten().filter_map(|frame| files.place(*frame)).collect();
+    let frames = [&transaction.call, &transaction.reply].into_iter().filter_map(frame);
+    let places: Vec<String> = frames.filter_map(|frame| files.place(frame)).collect();
     if places.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}{}", places.join(" → ")) }
 }
 

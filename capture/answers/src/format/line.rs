@@ -120,7 +120,7 @@ impl Line {
     }
 
     /// Adds what `write` appends to the line, at most `room` columns of it.
-    fn add(&mut self, style: Style, room: usize, write: impl FnOnce(&mut String)) {
+    pub(super) fn add(&mut self, style: Style, room: usize, write: impl FnOnce(&mut String)) {
         if room == 0 {
             return;
         }

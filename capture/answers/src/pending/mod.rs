@@ -13,6 +13,7 @@ use rpcrdma_dissector::{
 pub use record::PendingObject;
 
 use crate::called::{called_within, operations_within};
+use crate::format::column::{Column, push, push_xid};
 use crate::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::counted;
 use crate::format::time::ShownTimes;
@@ -111,7 +112,28 @@ impl Pending {
 /// # Errors
 /// Any error from writing to `out`.
 pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-    Line::new(colour, WIDTH).with(DIM, "  age, seconds   call  C rdma_xid   RPC").write(out)
+    let mut line = Line::new(colour, WIDTH);
+    line.headings(&columns());
+    line.write(out)
+}
+
+/// Content of the first line about a call.
+struct PendingLine<'a> {
+    call: &'a PendingCall,
+    end: CaptureEnd,
+}
+
+/// The columns of the first line about a call.
+const fn columns<'a>() -> [Column<PendingLine<'a>>; 5] {
+    [
+        Column::right("age, seconds", 14, PLAIN, |row, _, text| {
+            text.push_str(&row.call.shown_age(row.end, age_in_seconds));
+        }),
+        Column::right("call", 6, DIM, |row, _, text| push(text, Some(row.call.call.frame))),
+        Column::right("C", 2, DIM, |row, _, text| push(text, Some(row.call.connection))),
+        Column::left("rdma_xid", 10, PLAIN, |row, _, text| push_xid(text, row.call.xid)),
+        Column::left("RPC", 0, NAME, |row, _, text| text.push_str(&row.call.called)),
+    ]
 }
 
 /// Writes a call in lines of at most 80 columns: its age at the end of the capture, the frame that completed
@@ -126,10 +148,7 @@ pub fn lines(
     (colour, times): (bool, ShownTimes),
 ) -> io::Result<()> {
     let mut line = Line::new(colour, WIDTH);
-    line.print(PLAIN, format_args!("{:>14} ", call.shown_age(end, age_in_seconds)));
-    line.print(DIM, format_args!("{:>6} {:>2} ", call.call.frame, call.connection));
-    line.print(PLAIN, format_args!("{:#010x} ", call.xid));
-    line.push(NAME, &call.called);
+    line.cells(&columns(), &PendingLine { call, end });
     line.write(out)?;
     let style = if matches!(call.waiting.owed, Owed::Unknown(_)) { WARNING } else { PLAIN };
     let called = times.clock_if_shown(call.call.time).map(|time| (PLAIN, format!("called at {time}")));

@@ -8,7 +8,8 @@ use std::io;
 use rpcrdma_dissector::{Address, CaptureEnd, Half, NotRebuilt, OperationArguments, Status, Transaction};
 
 use crate::file_names::{FileNames, NamedFile, client, escaped, hash, main_arguments, server};
-use crate::format::line::{DIM, Line, NAME, PLAIN};
+use crate::format::column::{Column, push};
+use crate::format::line::{Line, NAME, PLAIN};
 use crate::format::number::{grouped, milliseconds, short};
 use crate::format::screen::Screen;
 use crate::operation_name::OperationName;
@@ -294,6 +295,24 @@ fn ending(transaction: &Transaction) -> String {
     }
 }
 
+/// Content of a line: RPCs that are counted together.
+struct TopLine<'a> {
+    counts: &'a TopCounts,
+    median: Option<u64>,
+    p99: Option<u64>,
+    /// The part of all time that they took.
+    share: f64,
+    /// The property that they share, in words.
+    key: String,
+}
+
+impl<'a> TopLine<'a> {
+    fn new(report: &TopReport, counts: &'a TopCounts, key: String) -> Self {
+        let [median, p99] = counts.shown_percentiles();
+        Self { counts, median, p99, share: report.share(counts), key }
+    }
+}
+
 impl TopReport {
     /// RPCs that were not rebuilt, so that their file data is not counted.
     #[must_use]
@@ -319,31 +338,55 @@ impl TopReport {
     /// Any error from writing to `out`.
     pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
         let mut line = Line::new(screen.colour, screen.within(WIDTH));
-        let octets = if screen.fits(WITH_OCTETS) { "      read   written" } else { "" };
-        line.print(DIM, format_args!("   calls no reply   failed{octets}   p50 ms   p99 ms   time  "));
-        line.push(DIM, self.by.name());
+        let columns = self.columns(screen);
+        line.headings(&columns);
         line.write(out)?;
         for (key, counts) in &self.rows {
-            self.row(out, counts, &self.shown(key), screen)?;
+            self.row(out, &columns, TopLine::new(self, counts, self.shown(key)), screen)?;
         }
         if self.others.keys > 0 {
-            self.row(out, &self.others.counts, &format!("({} others)", grouped(self.others.keys)), screen)?;
+            let key = format!("({} others)", grouped(self.others.keys));
+            self.row(out, &columns, TopLine::new(self, &self.others.counts, key), screen)?;
         }
         Ok(())
     }
 
-    fn row(&self, out: &mut impl io::Write, counts: &TopCounts, key: &str, screen: Screen) -> io::Result<()> {
-        let TopCounts { calls, unanswered, failed, octets_read, octets_written, .. } = counts;
+    fn row<'a>(
+        &self,
+        out: &mut impl io::Write,
+        columns: &[Column<TopLine<'a>>],
+        row: TopLine<'a>,
+        screen: Screen,
+    ) -> io::Result<()> {
         let mut line = Line::new(screen.colour, screen.within(WIDTH));
-        let [calls, unanswered, failed] = [*calls, *unanswered, *failed].map(grouped);
-        let [read, written] = [*octets_read, *octets_written].map(short);
-        let [median, p99] = counts.shown_percentiles().map(|time| time.map_or("-".to_owned(), milliseconds));
-        let share = self.share(counts) * 100.0;
-        let octets = if screen.fits(WITH_OCTETS) { format!(" {read:>9} {written:>9}") } else { String::new() };
-        let numbers = format!("{calls:>8} {unanswered:>8} {failed:>8}{octets} {median:>8} {p99:>8}");
-        line.print(PLAIN, format_args!("{numbers} {share:>5.1}%  "));
-        line.push(NAME, key);
+        line.cells(columns, &row);
         line.write(out)
+    }
+
+    fn columns<'a>(&self, screen: Screen) -> [Column<TopLine<'a>>; 9] {
+        let has_octets = screen.fits(WITH_OCTETS);
+        [
+            Column::right("calls", 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.calls))),
+            Column::right("no reply", 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.unanswered))),
+            Column::right("failed", 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.failed))),
+            Column {
+                is_shown: has_octets,
+                ..Column::right("read", 9, PLAIN, |row, _, text| text.push_str(&short(row.counts.octets_read)))
+            },
+            Column {
+                is_shown: has_octets,
+                ..Column::right("written", 9, PLAIN, |row, _, text| text.push_str(&short(row.counts.octets_written)))
+            },
+            Column::right("p50 ms", 8, PLAIN, |row, _, text| push(text, row.median.map(milliseconds))),
+            Column::right("p99 ms", 8, PLAIN, |row, _, text| push(text, row.p99.map(milliseconds))),
+            Column {
+                gap: 2,
+                ..Column::right("time", 6, PLAIN, |row, _, text| {
+                    push(text, Some(format_args!("{:.1}%", row.share * 100.0)))
+                })
+            },
+            Column::left(self.by.name(), 0, NAME, |row, _, text| text.push_str(&row.key)),
+        ]
     }
 
     /// `true` if another row has the same name.

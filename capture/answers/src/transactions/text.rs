@@ -5,14 +5,14 @@ use std::io;
 use rpcrdma_dissector::{Files, Half, NotRebuilt, Transaction};
 
 use crate::called::{called_within, ended};
+use crate::format::column::{Column, frame, push, push_xid};
 use crate::format::line::{CHUNK, DIM, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
-use crate::lines::{At, Lines, add, place, place_columns};
+use crate::format::time::ShownTimes;
+use crate::lines::{At, Lines, add, place_columns};
 
 /// Columns before the reason for which an RPC was not rebuilt.
 const REASON: usize = 14;
-/// Columns of the octets moved by RDMA.
-const MOVED: usize = 19;
 /// The fewest columns for what is called, before the operations that lead to another are left out.
 const CALLED: usize = 27;
 
@@ -23,8 +23,28 @@ fn at(transaction: &Transaction) -> At {
     At { stamp, connection: *connection, ends: (*from, *to) }
 }
 
+/// Content of a line about a transaction.
+struct TransactionLine<'a> {
+    transaction: &'a Transaction,
+    at: At,
+    files: &'a Files,
+    times: ShownTimes,
+    /// Requester and responder.
+    pair: &'a str,
+}
+
+/// Appends the latency, or the least that it can have been.
+fn push_latency(text: &mut String, transaction: &Transaction) {
+    match &transaction.joined {
+        Some(joined) if transaction.latency().is_none() => {
+            push(text, Some(format_args!("> {}", Milliseconds(joined.nanoseconds()))));
+        }
+        _ => push(text, transaction.latency().map(Milliseconds)),
+    }
+}
+
 /// The columns of a transaction that a narrow screen has no room for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct TransactionColumns {
     /// Requester and responder; without them the number of the connection says who they are.
     ends: bool,
@@ -33,13 +53,55 @@ struct TransactionColumns {
 }
 
 impl Lines {
-    /// The columns of transactions that there is room for.
-    fn of_transactions(&self, files: &Files) -> TransactionColumns {
-        let times = self.times.heading().chars().count();
-        // Two frames, the connection, the XID and the latency.
-        let least = 2 * (7 + place_columns(files)) + times + 4 + 11 + 10 + 1 + CALLED;
-        let ends = least + self.pair + 2;
-        TransactionColumns { ends: self.screen.fits(ends), moved: self.screen.fits(ends + MOVED) }
+    /// The columns of transactions that there is room for, before what is called.
+    fn of_transactions<'a>(&self, files: &Files) -> [Column<TransactionLine<'a>>; 11] {
+        let all = self.transaction_columns(files, TransactionColumns { ends: true, moved: true });
+        let without_moved = TransactionColumns { ends: true, moved: false };
+        let fits = |columns: &[_]| self.screen.fits(Column::width_of(columns) + 1 + CALLED);
+        if fits(&all) {
+            return all;
+        }
+        let columns = self.transaction_columns(files, without_moved);
+        if fits(&columns) { columns } else { self.transaction_columns(files, TransactionColumns::default()) }
+    }
+
+    fn transaction_columns<'a>(&self, files: &Files, shown: TransactionColumns) -> [Column<TransactionLine<'a>>; 11] {
+        let (time, place, has_files) = (self.times.heading(), place_columns(files), files.width() > 0);
+        [
+            Column::right("call", 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
+            Column::right("reply", 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
+            Column {
+                gap: 0,
+                is_shown: has_files,
+                ..Column::left("call in file", place, DIM, |row, _, text| {
+                    push(text, frame(&row.transaction.call).and_then(|frame| row.files.place(frame)));
+                })
+            },
+            Column {
+                gap: 0,
+                is_shown: has_files,
+                ..Column::left("reply in file", place, DIM, |row, _, text| {
+                    push(text, frame(&row.transaction.reply).and_then(|frame| row.files.place(frame)));
+                })
+            },
+            Column::left(time, time.len(), DIM, |row, _, text| push(text, Some(row.times.column(row.at.stamp.time)))),
+            Column::right("C", 2, DIM, |row, _, text| push(text, Some(row.at.connection))),
+            Column {
+                gap: 0,
+                is_shown: shown.ends,
+                ..Column::left("requester → responder", self.pair + 2, PLAIN, |row, _, text| text.push_str(row.pair))
+            },
+            Column::left("rdma_xid", 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
+            Column::right("ms", 9, PLAIN, |row, _, text| push_latency(text, row.transaction)),
+            Column {
+                is_shown: shown.moved,
+                ..Column::right("RDMA Read", 9, CHUNK, |row, _, text| push(text, Some(row.transaction.read_octets)))
+            },
+            Column {
+                is_shown: shown.moved,
+                ..Column::right("Write", 8, CHUNK, |row, _, text| push(text, Some(row.transaction.write_octets)))
+            },
+        ]
     }
 
     /// Writes the headings of the columns of [`transaction`](Self::transaction), above the `first` transaction.
@@ -53,19 +115,9 @@ impl Lines {
         files: &Files,
     ) -> io::Result<()> {
         self.make_room(at(first).ends);
-        let shown = self.of_transactions(files);
         let mut line = self.line(files, 2).within(self.screen);
-        line.push(DIM, "  call  reply ");
-        for name in ["call in file", "reply in file"] {
-            line.column(DIM, if files.width() > 0 { name } else { "" }, place_columns(files));
-        }
-        line.push(DIM, self.times.heading());
-        line.push(DIM, "  C ");
-        if shown.ends {
-            line.column(DIM, "requester → responder", self.pair + 2);
-        }
-        line.push(DIM, "rdma_xid          ms ");
-        line.push(DIM, if shown.moved { "RDMA Read    Write  RPC" } else { " RPC" });
+        line.headings(&self.of_transactions(files));
+        line.push(DIM, " RPC");
         line.write(out)
     }
 
@@ -85,34 +137,12 @@ impl Lines {
         transaction: &Transaction,
         files: &Files,
     ) -> io::Result<()> {
-        let Transaction { xid, call, reply, .. } = transaction;
+        let Transaction { call, reply, .. } = transaction;
         let at = at(transaction);
         self.make_room(at.ends);
-        let shown = self.of_transactions(files);
         let mut line = self.line(files, 2).within(self.screen);
-        let frames = [call, reply].map(|half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame));
-        for frame in frames {
-            match frame {
-                Some(frame) => line.print(DIM, format_args!("{frame:>6} ")),
-                None => line.push(DIM, "     - "),
-            }
-        }
-        for frame in frames {
-            place(&mut line, frame, files);
-        }
-        self.rest(&mut line, &at, shown.ends);
-        line.print(PLAIN, format_args!("{xid:#010x} "));
-        match (transaction.latency(), &transaction.joined) {
-            (Some(latency), _) => line.print(PLAIN, format_args!("{:>9} ", Milliseconds(latency))),
-            (None, Some(joined)) => {
-                let least = format!("> {}", Milliseconds(joined.nanoseconds()));
-                line.print(PLAIN, format_args!("{least:>9} "));
-            }
-            (None, None) => line.push(PLAIN, "        - "),
-        }
-        if shown.moved {
-            line.print(CHUNK, format_args!("{:>9} {:>8} ", transaction.read_octets, transaction.write_octets));
-        }
+        let (times, pair) = (self.times, self.pair());
+        line.cells(&self.of_transactions(files), &TransactionLine { transaction, at, files, times, pair });
         line.push(PLAIN, " ");
         let notes = ended(transaction);
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();

@@ -1,0 +1,157 @@
+//! Columns of tables of text. One declaration of a column says all that the heading, each line and the width of the table need.
+
+use std::fmt::{Display, Write as _};
+
+use anstyle::Style;
+use rpcrdma_dissector::Half;
+
+use super::line::{DIM, Line, PLAIN};
+
+/// A column of lines that are about an `R` each.
+pub(crate) struct Column<R> {
+    /// Heading, with the unit.
+    pub(crate) heading: &'static str,
+    /// Columns of the screen that a cell takes, and those of the gap after it.
+    pub(crate) width: usize,
+    pub(crate) gap: usize,
+    pub(crate) align: Align,
+    pub(crate) style: Style,
+    /// `false` if there is no room for the column.
+    pub(crate) is_shown: bool,
+    /// Appends the text of a cell; the number is the columns of the screen that are left in the line.
+    pub(crate) cell: fn(&R, usize, &mut String),
+}
+
+/// Alignment of a cell in its column. A cell that is too wide moves what follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// A cell that is too wide takes of the gap, and leaves one column.
+    Left,
+    Right,
+}
+
+impl<R> Column<R> {
+    /// A column of texts, with a gap of one.
+    pub(crate) const fn left(
+        heading: &'static str,
+        width: usize,
+        style: Style,
+        cell: fn(&R, usize, &mut String),
+    ) -> Self {
+        Self { heading, width, gap: 1, align: Align::Left, style, is_shown: true, cell }
+    }
+
+    /// A column of numbers, with a gap of one.
+    pub(crate) const fn right(
+        heading: &'static str,
+        width: usize,
+        style: Style,
+        cell: fn(&R, usize, &mut String),
+    ) -> Self {
+        Self { heading, width, gap: 1, align: Align::Right, style, is_shown: true, cell }
+    }
+
+    /// The columns of the screen that these columns take.
+    pub(crate) fn width_of(columns: &[Self]) -> usize {
+        columns.iter().filter(|column| column.is_shown).map(|column| column.width + column.gap).sum()
+    }
+}
+
+/// Appends a value; a dash if there is none.
+pub(crate) fn push(text: &mut String, value: Option<impl Display>) {
+    match value {
+        // Writing to a string cannot fail.
+        Some(value) => _ = write!(text, "{value}"),
+        None => text.push('-'),
+    }
+}
+
+/// Appends an `rdma_xid`.
+pub(crate) fn push_xid(text: &mut String, xid: u32) {
+    push(text, Some(format_args!("{xid:#010x}")));
+}
+
+/// The frame that completed a call or a reply.
+pub(crate) fn frame(half: &Option<Half>) -> Option<u64> {
+    half.as_ref().map(|half| half.stamp.frame)
+}
+
+impl Line {
+    /// Adds the headings of the columns that are shown.
+    pub(crate) fn headings<R>(&mut self, columns: &[Column<R>]) {
+        for column in columns.iter().filter(|column| column.is_shown) {
+            self.cell(column, DIM, |text| text.push_str(column.heading));
+        }
+    }
+
+    /// Adds the cells of the columns that are shown.
+    pub(crate) fn cells<R>(&mut self, columns: &[Column<R>], row: &R) {
+        for column in columns.iter().filter(|column| column.is_shown) {
+            let room = self.room();
+            self.cell(column, column.style, |text| (column.cell)(row, room, text));
+        }
+    }
+
+    fn cell<R>(&mut self, column: &Column<R>, style: Style, write: impl FnOnce(&mut String)) {
+        let Column { width, gap, .. } = *column;
+        let room = self.room();
+        if column.align == Align::Right {
+            return self.add(style, room, |text| {
+                let begin = text.len();
+                write(text);
+                let length = text.get(begin..).unwrap_or_default().chars().count();
+                (length..width).for_each(|_| text.insert(begin, ' '));
+                (0..gap).for_each(|_| text.push(' '));
+            });
+        }
+        self.add(style, room, write);
+        let left = self.room();
+        let spaces = (width + gap).saturating_sub(room - left).max(gap.min(1)).min(left);
+        self.add(PLAIN, left, |text| (0..spaces).for_each(|_| text.push(' ')));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(width: usize) -> Column<&'static str> {
+        Column::left("h", width, PLAIN, |row, _, text| text.push_str(row))
+    }
+
+    fn written(columns: &[Column<&'static str>], row: Option<&'static str>) -> String {
+        let (mut line, mut out) = (Line::new(false, 80), Vec::new());
+        match row {
+            Some(row) => line.cells(columns, &row),
+            None => line.headings(columns),
+        }
+        line.push(PLAIN, "|");
+        line.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_cell_is_below_its_heading_and_a_wide_one_moves_what_follows() {
+        let right = Column { gap: 2, ..Column::right("h", 4, PLAIN, |row: &&'static str, _, text| text.push_str(row)) };
+        let columns = [Column { gap: 2, ..left(3) }, Column { is_shown: false, ..left(9) }, right];
+        assert_eq!(written(&columns, None), "h       h  |\n");
+        assert_eq!(written(&columns, Some("ab")), "ab     ab  |\n");
+        assert_eq!(written(&columns, Some("abcdef")), "abcdef abcdef  |\n");
+        assert_eq!(Column::width_of(&columns), 11);
+        assert_eq!(written(&[Column { gap: 0, ..left(3) }], Some("abcdef")), "abcdef|\n");
+    }
+
+    #[test]
+    fn spaces_for_which_there_is_no_room_are_left_out() {
+        let (mut line, mut out) = (Line::new(false, 4), Vec::new());
+        line.cells(&[left(9)], &"abcd");
+        line.write(&mut out).unwrap();
+        assert_eq!(out, b"abcd\n");
+    }
+
+    #[test]
+    fn a_cell_knows_how_much_of_the_line_is_left() {
+        let room = Column::right("h", 0, PLAIN, |_: &&'static str, room, text| text.push_str(&room.to_string()));
+        assert_eq!(written(&[left(9), room], Some("a")), "a         70 |\n");
+    }
+}
