@@ -51,8 +51,13 @@ fn cells(object: &Map<String, Value>, prefix: &str, found: &mut BTreeMap<String,
     }
 }
 
+/// The cells of a row that have something. Numbers are read as those of the records are, which may change the last digit.
 fn filled(row: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    row.iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| (name.clone(), cell.clone())).collect()
+    let read = |cell: &str| match serde_json::from_str(cell) {
+        Ok(Value::Number(number)) => number.to_string(),
+        _ => cell.to_owned(),
+    };
+    row.iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| (name.clone(), read(cell))).collect()
 }
 
 fn of(object: &Value) -> BTreeMap<String, String> {
