@@ -161,6 +161,8 @@ struct Holes {
     timed_out: Option<u64>,
     /// The last acknowledgement that left the oldest message waiting (TCP).
     low: Option<Stamp>,
+    /// Places from the first that the other end reported as missing to the last, as far as they have not been acknowledged (TCP).
+    reported: Option<Places>,
     /// The last packets that filled holes, and their places: over TCP, holes of the capture.
     filled: VecDeque<Filled>,
 }
@@ -469,6 +471,9 @@ impl Arrivals {
             if let Some((place, refusal)) = holes.refused.filter(|(_, refusal)| !keeps && is_behind(*refusal)) {
                 copies.refuse(place, refusal);
             }
+            if let Some(reported) = holes.reported {
+                copies.suspect(reported.first);
+            }
             // What follows a hole may be handed over only when the hole is filled.
             let filled = holes.filled_before(copies.end, |_| true);
             if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
@@ -496,6 +501,10 @@ impl Arrivals {
         self.acknowledged = self.acknowledged.max(Some(place));
         if let Some(holes) = &mut self.holes {
             holes.refused.take_if(|(refused, _)| *refused <= place);
+            holes.reported = holes
+                .reported
+                .filter(|reported| reported.end > place + 1)
+                .map(|reported| Places { first: reported.first.max(place + 1), ..reported });
         }
         let first = self.waiting.front()?;
         if first.copies.end <= place + 1 {
@@ -527,9 +536,14 @@ impl Arrivals {
         replies
     }
 
-    /// The other end reports a hole at this place. What fills it may only be late (TCP).
-    pub(super) fn suspect(&mut self, place: u64) {
-        self.waiting.iter_mut().for_each(|message| message.copies.suspect(place));
+    /// The other end reports that it lacks what is in these places. It may only be late (TCP).
+    pub(super) fn suspect(&mut self, places: Places) {
+        if !self.is_acknowledged(places) {
+            let reported = &mut self.holes.get_or_insert_default().reported;
+            let Places { first, end } = reported.unwrap_or(places);
+            *reported = Some(Places { first: first.min(places.first), end: end.max(places.end) });
+        }
+        self.waiting.iter_mut().for_each(|message| message.copies.suspect(places.first));
     }
 
     /// The other end refuses what is sent from this place on.
@@ -878,6 +892,18 @@ mod tests {
         message.fill(Places { first: 12, end: 13 }, at(5), false, None);
         assert_eq!(message.acceptance(), Acceptance::Between(at(4), at(5)), "nothing asked for that");
         assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 });
+    }
+
+    /// A message behind a hole of the capture is known only when the capture ends.
+    #[test]
+    fn a_message_behind_a_hole_that_was_reported_before_is_doubtful_until_that_is_acknowledged() {
+        for (acknowledged, is_doubtful) in [(7, true), (10, true), (11, false)] {
+            let mut arrivals = Arrivals::default();
+            arrivals.suspect(Places { first: 8, end: 12 });
+            arrivals.acknowledge(acknowledged, at(3), true);
+            arrivals.send(waiting(1), true);
+            assert_eq!(arrivals.waiting[0].copies.is_doubtful(), is_doubtful, "{acknowledged}");
+        }
     }
 
     /// The hole was reported, and was closed by the segment that had been overtaken.

@@ -249,7 +249,7 @@ impl Session {
             self.recount_credits(of.other(), stamp, context);
         } else if of != from && kind.is_refusal() {
             match self.keeps {
-                true => arrivals.suspect(place),
+                true => arrivals.suspect(places),
                 false => arrivals.refuse(place, Refusal { kind, stamp }),
             }
             self.recount_credits(of.other(), stamp, context);

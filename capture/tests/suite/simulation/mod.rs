@@ -178,7 +178,7 @@ const CROWDED: RangeInclusive<u64> = 1..=30;
 const WRONG_ROCE: [u64; 15] = [447, 519, 557, 641, 693, 696, 714, 734, 801, 893, 1071, 1147, 1394, 1472, 1743];
 const WRONG_IWARP: [u64; 3] = [1014, 1180, 1358];
 const WRONG_CROWDED_ROCE: [u64; 4] = [58, 74, 110, 422];
-const WRONG_CROWDED_IWARP: [u64; 11] = [91, 130, 168, 251, 279, 352, 364, 404, 506, 562, 746];
+const WRONG_CROWDED_IWARP: [u64; 12] = [91, 130, 168, 251, 279, 352, 364, 404, 506, 562, 746, 1066];
 
 /// A connection that is to be simulated.
 #[derive(Clone, Copy)]

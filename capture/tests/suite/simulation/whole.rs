@@ -268,9 +268,7 @@ pub(super) fn diagnoses(simulated: &Simulated, Found { diagnosis, .. }: &Found, 
                 let of = |(direction, dropped)| {
                     losses(&evidence, direction).is_none_or(|said| said.is_possible(dropped, all))
                 };
-                // TCP takes segments that are out of order for lost ones.
-                let is_late = simulated.chances.late != [0; 2];
-                cause.owner == Some("network") && (is_late || directions.into_iter().all(of))
+                cause.owner == Some("network") && directions.into_iter().all(of)
             }
             "receiver-not-ready" => {
                 verdict.counts[1] += 1;

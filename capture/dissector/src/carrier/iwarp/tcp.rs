@@ -474,7 +474,8 @@ impl Reassembly {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
             let missing = Some(self.streams.get(of).missing_octet(hole));
-            out(StreamStep::Recovery((from, stamp), TcpSign { of, places: Places::one(hole), kind, missing }));
+            let places = Places { first: hole, end: beyond.unwrap_or(hole + 1) };
+            out(StreamStep::Recovery((from, stamp), TcpSign { of, places, kind, missing }));
         }
         if is_lost {
             out(StreamStep::Missing((from, stamp), received));
