@@ -37,6 +37,8 @@ mod unanswered;
 
 pub use operation_name::OperationName;
 pub use record::JsonRecord;
+// The answers take its types.
+pub use rpcrdma_dissector;
 pub use unanswered::UnansweredWait;
 
 pub mod annotate;
