@@ -8,16 +8,16 @@ use crate::error::Role;
 pub(super) static RULES: [SendRow; 2] = [
     SendRow {
         rule: &Rule::new("credit-zero-grant", Severity::Error, "RFC 8166 3.3.1")
-.summary("a reply never grants 0 credits")
-.reason("The requester could not send anything any more, so it would never learn of new credits.")
-.correct("A responder grants at least 1, even in errors."),
+            .summary("a reply never grants 0 credits")
+            .reason("The requester could not send anything any more, so it would never learn of new credits.")
+            .correct("A responder grants at least 1, even in errors."),
         judge: credit_zero_grant,
     },
     SendRow {
         rule: &Rule::new("credit-zero-request", Severity::Hazard, "RFC 8166 3.3.1")
-.summary("a call does not request 0 credits")
-.reason("Some responders grant what is requested, and nobody may grant 0.")
-.correct("A requester requests credits for as many calls as it may want to have in flight. A responder answers the \
+            .summary("a call does not request 0 credits")
+            .reason("Some responders grant what is requested, and nobody may grant 0.")
+            .correct("A requester requests credits for as many calls as it may want to have in flight. A responder answers the \
                       call, and grants at least 1."),
         judge: credit_zero_request,
     },

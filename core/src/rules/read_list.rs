@@ -32,54 +32,54 @@ pub(super) static READ_POSITION_ZERO_IN_MSG: Rule = Rule::new(
 pub(super) static RULES: [SendRow; 9] = [
     SendRow {
         rule: &Rule::new("read-position-align", Severity::Error, "RFC 8166 3.4.5")
-.summary("a Position is a multiple of four")
-.reason("Every XDR item begins at a multiple of four, so no item can begin anywhere else.")
-.correct("A requester counts the Position in the unreduced Payload stream, padding included."),
+            .summary("a Position is a multiple of four")
+            .reason("Every XDR item begins at a multiple of four, so no item can begin anywhere else.")
+            .correct("A requester counts the Position in the unreduced Payload stream, padding included."),
         judge: read_position_align,
     },
     SendRow { rule: &READ_IN_REPLY, judge: read_in_reply },
     SendRow { rule: &READ_POSITION_ZERO_IN_MSG, judge: read_position_zero_in_msg },
     SendRow {
         rule: &Rule::new("read-position-order", Severity::Hazard, "draft rfc5666-implementation-experience 3.2.1")
-.summary("Positions do not decrease, and the segments at one Position are adjacent in the list")
-.reason("RFC 8166 does not require any order, but many receivers walk the list only once.")
-.correct("A requester sorts its Read list by Position."),
+            .summary("Positions do not decrease, and the segments at one Position are adjacent in the list")
+            .reason("RFC 8166 does not require any order, but many receivers walk the list only once.")
+            .correct("A requester sorts its Read list by Position."),
         judge: read_position_order,
     },
     SendRow {
         rule: &Rule::new("read-overlap", Severity::Hazard, "slides on version two, open issues")
-.summary("a Read chunk ends at or before the next Position")
-.reason("Two items cannot be in the same place in the Payload stream, and receivers differ in how they \
+            .summary("a Read chunk ends at or before the next Position")
+            .reason("Two items cannot be in the same place in the Payload stream, and receivers differ in how they \
                      put such a stream together.")
-.correct("A requester makes no chunk longer than its item with padding."),
+            .correct("A requester makes no chunk longer than its item with padding."),
         judge: read_overlap,
     },
     SendRow {
         rule: &Rule::new("long-call-roundup", Severity::Error, "RFC 8166 3.5.3")
-.summary("a Position Zero Read chunk includes its padding: its length is a multiple of four")
-.reason("It holds a whole RPC message, and RPC messages end at a multiple of four.")
-.correct("A requester includes the padding of the last item in the chunk."),
+            .summary("a Position Zero Read chunk includes its padding: its length is a multiple of four")
+            .reason("It holds a whole RPC message, and RPC messages end at a multiple of four.")
+            .correct("A requester includes the padding of the last item in the chunk."),
         judge: long_call_roundup,
     },
     SendRow {
         rule: &Rule::new("segment-wraps", Severity::Error, "RFC 8166 3.4.3")
-.summary("the offset of a segment plus its length does not exceed 2^64")
-.reason("There is no such memory. A receiver that adds the two may end up at the other end of it.")
-.correct("A requester advertises memory that it has registered."),
+            .summary("the offset of a segment plus its length does not exceed 2^64")
+            .reason("There is no such memory. A receiver that adds the two may end up at the other end of it.")
+            .correct("A requester advertises memory that it has registered."),
         judge: segment_wraps,
     },
     SendRow {
         rule: &Rule::new("segment-empty", Severity::Hazard, "RFC 8166 3.4.3")
-.summary("a Read chunk has no empty segment")
-.reason("There is nothing to read from it, and some receivers post an RDMA Read of zero octets, or refuse it.")
-.correct("A requester leaves such a segment out."),
+            .summary("a Read chunk has no empty segment")
+            .reason("There is nothing to read from it, and some receivers post an RDMA Read of zero octets, or refuse it.")
+            .correct("A requester leaves such a segment out."),
         judge: segment_empty,
     },
     SendRow {
         rule: &Rule::new("read-position-beyond", Severity::Error, "RFC 8166 3.4.5, 4.5.2")
-.summary("a Position is inside the unreduced Payload stream, where an item of the arguments begins")
-.reason("The responder inserts the chunk when it reaches that place in the arguments, and it never does.")
-.correct("A requester counts the Position from the start of the RPC message, with every reduced item in place. A \
+            .summary("a Position is inside the unreduced Payload stream, where an item of the arguments begins")
+            .reason("The responder inserts the chunk when it reaches that place in the arguments, and it never does.")
+            .correct("A requester counts the Position from the start of the RPC message, with every reduced item in place. A \
                       responder answers with an RPC reply whose status is GARBAGE_ARGS."),
         judge: read_position_beyond,
     },

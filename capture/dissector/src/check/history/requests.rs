@@ -33,10 +33,10 @@ const UNCLEAR: usize = 64;
 
 /// This rule is about the responder's reaction to an invalid request.
 pub(super) static ANSWER: Rule = Rule::new("answer", Severity::Error, "RFC 8166 4.5")
-.summary("a responder refuses a request that it cannot read with the error that is due, or drops it if none is")
-.reason("A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
+    .summary("a responder refuses a request that it cannot read with the error that is due, or drops it if none is")
+    .reason("A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
              trusted ends the wrong call.")
-.correct("As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
+    .correct("As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
               answer a warning. A responder that cannot answer ends the connection. What the drafts of version 2 (-01 Error \
               Handling; -07 7) leave open is not judged: errors about anything but the form of a request; other numbers \
               in the wire format of -00 to -02; and the answer to what interrupts a sequence, to a part of a Payload \

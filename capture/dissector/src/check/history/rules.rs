@@ -36,10 +36,10 @@ pub(super) static V2_VERSION_CHANGED: Rule = Rule::new(
 );
 
 pub(super) static REPLY_NOT_READY: Rule = Rule::new("reply-not-ready", Severity::Error, "RFC 8166 3.3.1")
-.summary("a requester has a Receive posted for each reply that it expects")
-.reason("Without one, its adapter refuses the reply (RNR NAK). The responder retries it, and whatever it sends after that \
+    .summary("a requester has a Receive posted for each reply that it expects")
+    .reason("Without one, its adapter refuses the reply (RNR NAK). The responder retries it, and whatever it sends after that \
              waits too, until the responder's adapter gives up and ends the connection.")
-.correct("Post a Receive before each call is sent. A refusal that passes soon is a hazard: an adapter may also have been short \
+    .correct("Post a Receive before each call is sent. A refusal that passes soon is a hazard: an adapter may also have been short \
               of something else. It is an error if the connection ends with the reply refused, or after seven refusals, which is \
               more than any number of retries that InfiniBand can count.");
 
