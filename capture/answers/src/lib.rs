@@ -10,7 +10,7 @@
 //! - [`selection`]: the part of a capture that an answer shows;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
-//!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
+//!   (Wireshark), `anonymize` (a capture to share) and [`report`] (HTML);
 //! - [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
 //!   [`schema`], [`csv`] and `parquet`.
 //!
@@ -20,7 +20,7 @@
 //!
 //! | feature | for | brings |
 //! |---|---|---|
-//! | `anonymize` | [`anonymize`]: captures without confidential content | aes, hmac, sha2, and the random numbers of a system |
+//! | `anonymize` | `anonymize`: captures without confidential content | aes, hmac, sha2, and the random numbers of a system |
 //! | `parquet` | `parquet`: tables for data analysis; needs a C compiler | parquet, arrow |
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 //!
 //! A connection is a process there. RPCs of it that overlap are on threads of their own, named lanes here: viewers show a thread's
 //! slices only if one is within another. Within the slice of an RPC are those of its phases, each where it was, if the
-//! [steps](crate::Transaction::steps) show that; otherwise only its `call`, at the beginning, and its `reply`, at the end. How long
+//! [steps](rpcrdma_dissector::Transaction::steps) show that; otherwise only its `call`, at the beginning, and its `reply`, at the end. How long
 //! each phase took in all is among the arguments of the slice.
 //!
 //! A call that waits when the capture ends begins a slice that nothing ends; viewers draw it up to their last event, which is the end

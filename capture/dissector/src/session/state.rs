@@ -206,7 +206,7 @@ impl Session {
     pub(crate) fn measured(&mut self, by: Side, times: Acknowledgements) {
         *self.round_trips.get_mut(by) = Some(times);
         let usual = |end| self.round_trips.get(end).map_or(0, |times| times.median);
-        let round_trip = usual(Side::Active) + usual(Side::Passive);
+        let round_trip = u64::saturating_add(usual(Side::Active), usual(Side::Passive));
         (self.data_flows.active.round_trip, self.data_flows.passive.round_trip) = (round_trip, round_trip);
         let order = self.orders.get_mut(by.other());
         order.after = order.after.max(times.count);

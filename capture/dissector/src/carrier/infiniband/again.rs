@@ -167,7 +167,7 @@ impl RequestStream {
     /// Returns true if an RDMA Read is sent again because a response is missing: a requester reacts at once.
     fn is_answer(&self, read: &RepeatedRequest) -> bool {
         let since = self.last_time.0.saturating_sub(self.answered_at.0);
-        read.round_trip.is_none_or(|least| since <= REACTIONS * least)
+        read.round_trip.is_none_or(|least| since <= least.saturating_mul(REACTIONS))
     }
 
     fn go_back(&mut self, number: u64) {
