@@ -28,6 +28,13 @@ impl Session {
         }
     }
 
+    /// Notes a message that is no call and no reply as far as is known: it may be either.
+    pub(super) fn note_undirected(&mut self, message: &Message) {
+        let replies = self.replies.get_or_insert_default().get_mut(message.sender);
+        replies.note_other();
+        replies.note_unmatched(message.xid());
+    }
+
     /// Notes a call: a second one that waits may take a Receive that was posted for a reply.
     pub(super) fn note_call(&mut self, sender: Side) {
         if self.credits.get(sender).usage().waiting > 1 {

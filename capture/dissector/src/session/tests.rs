@@ -904,6 +904,22 @@ fn a_handle_is_shared_for_certain_once_what_was_passed_over_is_long_ago() {
     }
 }
 
+/// An RDMA_NOMSG before it is known who calls may be a reply.
+#[test]
+fn a_handle_is_not_shared_for_certain_after_a_message_without_a_direction() {
+    for (xid, known) in [(1, false), (9, true)] {
+        let mut play = Play::unknown(false);
+        play.step(Passive, send(&words(&[xid, 1, 32, 1, 0, 0, 1, 1, 9, 4, 0, 0])));
+        for xid in 1..=2 {
+            play.step(Active, send(&call(xid, &write_chunk(7, 4))));
+        }
+        let uses = play.uses();
+        let [told] = uses[..] else { panic!("one") };
+        assert!(matches!(told.kind, MemoryUseKind::Shared { xid: 2, with: 1, .. }), "{told:?}");
+        assert_eq!(told.known, known, "{xid}");
+    }
+}
+
 // --- Signs of loss -------------------------------------------------------------------------------------------------------
 
 #[test]
