@@ -31,7 +31,7 @@ pub enum PacketKind {
     Atomic,
     /// The answer to one.
     AtomicAcknowledge,
-    /// Connection management, or anything else that no reliable connection carries: see [`Transport::service_name`].
+    /// Connection management, or anything else that no reliable connection carries: see `Transport::service_name`.
     Other,
 }
 
