@@ -1,5 +1,5 @@
-//! Answers to questions about captures of RPC-over-RDMA: the library of the program `rpcrdma` above `rpcrdma-dissector`, whose events it
-//! takes, and which writes nothing itself.
+//! Answers to questions about captures of RPC-over-RDMA: the library of the program `rpcrdma` above `rpcrdma-dissector`. The dissector
+//! gives events and writes nothing; the answers count, judge and write them.
 //!
 //! Each answer is a folder or a file: what it counts in `mod.rs`, its record in `record.rs`, its text in
 //! `text.rs`. What several share comes before them:
@@ -37,7 +37,7 @@ mod unanswered;
 
 pub use operation_name::OperationName;
 pub use record::JsonRecord;
-// The answers take its types.
+// Types of the dissector are in signatures here.
 pub use rpcrdma_dissector;
 pub use unanswered::UnansweredWait;
 

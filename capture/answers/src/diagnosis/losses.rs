@@ -52,7 +52,7 @@ struct SenderLosses {
     filled: Option<LastFill>,
     /// The responses to RDMA Read requests that were sent again last, one after the other.
     responses: Option<Responses>,
-    /// The last RDMA Read request of its receiver that was sent again.
+    /// The place of the last RDMA Read request that the receiver of these packets retransmitted.
     asked: Option<(Address, u64)>,
 }
 
@@ -307,8 +307,8 @@ impl SenderLosses {
         self.responses.is_some_and(is_among)
     }
 
-    /// Returns true if the response at a place follows those that were sent again last, and was asked for with them: its requester threw
-    /// it away behind a missing one, and asks once more before it comes again.
+    /// Returns true if the response at a place follows the responses that were retransmitted last, and was asked for with them: the requester
+    /// threw away a response behind a missing one, and asks once more before the response is retransmitted.
     fn has_yet_to_respond(&self, place: (Address, u64)) -> bool {
         let is_due = |(last, asked): (Responses, (Address, u64))| {
             last.first.0 == place.0 && asked.0 == place.0 && (last.end..=asked.1).contains(&place.1)
@@ -509,8 +509,8 @@ mod tests {
         losses.summary().into_iter().chain(losses.sentences(3)).collect()
     }
 
-    /// The client throws away the response 8 of the server's RDMA Reads behind the missing one, 5, and an acknowledgement makes the
-    /// server ask for 8 once more before it comes again.
+    /// The server throws away the response 8 to RDMA Reads behind the missing response 5, and an acknowledgement makes the server ask for
+    /// 8 once more before the client retransmits the response.
     #[test]
     fn what_was_thrown_away_behind_a_missing_response_is_not_lost() {
         let request = Some(OperationType::ReadRequest);

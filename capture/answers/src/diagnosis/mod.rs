@@ -49,7 +49,7 @@ pub use record::{CauseExample, DiagnosedCause, Diagnosis, SeenAtBothEnds, Select
 
 /// Takes what was found in a capture, in bounded memory, and diagnoses it.
 ///
-/// Its [`Config`](rpcrdma_dissector::Config) asks for RPCs, operations and recovery.
+/// The [`Config`](rpcrdma_dissector::Config) of the dissector has to ask for RPCs, operations and recovery.
 ///
 /// ```
 /// use rpcrdma_answers::diagnosis::Diagnoser;

@@ -36,7 +36,7 @@ impl<'a> RecoveredObject<'a> {
         };
         Self {
             place: PlaceObject::new(stamp, connection, files),
-            ends: EndsObject::new((from, to), requester),
+            ends: EndsObject::new(from, to, requester),
             rdma_xid: xid.map(Hex32),
             event: kind.name(),
             silence_ns,

@@ -11,8 +11,9 @@ use super::line::{DIM, Line, PLAIN};
 pub(crate) struct Column<R> {
     /// Heading, with the unit.
     pub(crate) heading: &'static str,
-    /// Columns of the screen that a cell takes, and those of the gap after it.
+    /// Width of a cell, in columns of the screen.
     pub(crate) width: usize,
+    /// Width of the gap after a cell, in columns of the screen.
     pub(crate) gap: usize,
     pub(crate) align: Align,
     pub(crate) style: Style,
@@ -22,7 +23,7 @@ pub(crate) struct Column<R> {
     pub(crate) cell: fn(&R, usize, &mut String),
 }
 
-/// Alignment of a cell in its column. A cell that is too wide moves what follows.
+/// Alignment of a cell in a column. A cell that is too wide moves the cells after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     /// A cell that is too wide takes of the gap, and leaves one column.

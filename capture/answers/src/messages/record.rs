@@ -36,7 +36,7 @@ impl<'a> MessageObject<'a> {
     pub fn new(message: &'a Message, files: &'a Files) -> Self {
         Self {
             place: PlaceObject::new(message.stamp, message.connection, files),
-            ends: EndsObject::of_message((message.from, message.to), message.direction()),
+            ends: EndsObject::of_message(message.from, message.to, message.direction()),
             mirror_session: message.mirror_session.map(MirrorSessionObject::new),
             retransmitted: message.retransmitted,
             send: SendObject::new(message),

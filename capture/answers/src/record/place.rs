@@ -42,16 +42,16 @@ pub(crate) struct EndsObject {
 
 impl EndsObject {
     /// Returns the ends of a message.
-    pub(crate) fn of_message((from, to): (Address, Address), direction: Option<Direction>) -> Self {
+    pub(crate) fn of_message(from: Address, to: Address, direction: Option<Direction>) -> Self {
         let requester = direction.map(|direction| match direction {
             Direction::Call => from,
             Direction::Reply => to,
         });
-        Self::new((from, to), requester)
+        Self::new(from, to, requester)
     }
 
     /// Returns the ends of a frame for an RPC with this requester.
-    pub(crate) fn new((from, to): (Address, Address), requester: Option<Address>) -> Self {
+    pub(crate) fn new(from: Address, to: Address, requester: Option<Address>) -> Self {
         let responder = requester.map(|requester| if requester == from { to } else { from });
         Self {
             from: EndObject(from),

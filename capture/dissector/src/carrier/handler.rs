@@ -78,3 +78,19 @@ pub(crate) trait Handler {
         terminated: (Stamp, Terminate),
     );
 }
+
+/// Releases memory until no more is held than allowed, in at most so many steps. A step that releases nothing is the last: the flows that
+/// hold the most keep their memory, and the others have no more to release.
+#[inline]
+pub(super) fn release_excess<H: Handler>(handler: &mut H, most: usize, mut release: impl FnMut(&mut H)) {
+    for _ in 0..most {
+        let before = handler.account().held;
+        if !handler.account().is_exceeded() {
+            return;
+        }
+        release(handler);
+        if handler.account().held >= before {
+            return;
+        }
+    }
+}

@@ -19,20 +19,11 @@ impl Session {
     pub(super) fn note_reply(&mut self, message: &Message, call: Option<u64>) {
         let replies = self.replies.get_or_insert_default().get_mut(message.sender);
         let is_known = message.dialect == Dialect::Version1 && message.captured != Captured::Head;
-        match message.rdma_xid().filter(|_| call.is_some() && is_known) {
+        match message.rdma_xid().filter(|_| is_known) {
+            _ if call.is_none() => replies.note_unmatched(message.xid()),
             Some(xid) => replies.note(SentReply { places: self.places, xid }),
             None => replies.note_other(),
         }
-        if call.is_none() {
-            replies.note_unmatched(message.xid());
-        }
-    }
-
-    /// Notes a message that is no call and no reply as far as is known: it may be either.
-    pub(super) fn note_undirected(&mut self, message: &Message) {
-        let replies = self.replies.get_or_insert_default().get_mut(message.sender);
-        replies.note_other();
-        replies.note_unmatched(message.xid());
     }
 
     /// Notes a call: a second one that waits may take a Receive that was posted for a reply.

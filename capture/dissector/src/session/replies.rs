@@ -45,8 +45,9 @@ impl Replies {
         self.has_sent_others = true;
     }
 
-    /// Notes a reply without a call.
+    /// Notes a reply without a call, or a message of which nothing shows that it is none.
     pub(super) fn note_unmatched(&mut self, xid: u32) {
+        self.note_other();
         self.unmatched.rotate_right(1);
         self.unmatched[0] = Some(xid);
     }

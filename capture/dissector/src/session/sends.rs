@@ -78,7 +78,7 @@ impl Session {
             match direction {
                 Some(Direction::Call) => self.note_call(sender),
                 Some(Direction::Reply) => {}
-                None => self.note_undirected(&message),
+                None => self.replies.get_or_insert_default().get_mut(sender).note_unmatched(message.xid()),
             }
         }
         message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));

@@ -14,7 +14,7 @@ use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::acknowledgement::AcknowledgementOrder;
 use crate::carrier::connection::{Connection, Disconnection, DisconnectionKind, Endpoint};
 use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
-use crate::carrier::handler::{CongestionSign, Handler, Taken};
+use crate::carrier::handler::{CongestionSign, Handler, Taken, release_excess};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, RejectionKind};
 use crate::carrier::table::Table;
@@ -126,9 +126,7 @@ impl<S> QueuePairs<S> {
             self.sample(packet);
             self.wait(flow, (stamp, sighting), packet, transport, handler);
         }
-        if handler.account().is_exceeded() {
-            self.let_go(handler);
-        }
+        release_excess(handler, CONNECTIONS + 1, |handler| self.release_largest(handler));
         true
     }
 
@@ -168,22 +166,17 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// Makes those that hold the most release what exceeds the limit.
-    fn let_go(&mut self, handler: &mut impl Handler<Session = S>) {
-        for _ in 0..=CONNECTIONS {
-            let (excess, before) = (handler.account().excess(), handler.account().held);
-            let largest = self.table.largest(|entry| entry.held);
-            let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(WaitingFlow::held));
-            let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, WaitingFlow::held);
-            match (largest, waiting) {
-                (Some(entry), _) if entry.held >= waits => entry.let_go(excess, handler),
-                (_, Some(place)) => _ = self.give_up(place, handler),
-                _ => return,
-            }
-            // What the largest keeps, the others have no more of.
-            if !handler.account().is_exceeded() || handler.account().held >= before {
-                return;
-            }
+    /// Makes the connection, or the flow without one, that holds the most release what exceeds the limit.
+    #[cold]
+    fn release_largest(&mut self, handler: &mut impl Handler<Session = S>) {
+        let excess = handler.account().excess();
+        let largest = self.table.largest(|entry| entry.held);
+        let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(WaitingFlow::held));
+        let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, WaitingFlow::held);
+        match (largest, waiting) {
+            (Some(entry), _) if entry.held >= waits => entry.let_go(excess, handler),
+            (_, Some(place)) => _ = self.give_up(place, handler),
+            _ => {}
         }
     }
 

@@ -148,8 +148,7 @@ pub(super) struct RequestStream {
     pub(super) started: Time,
     /// The receiver asked for this number and what follows it again, and it has not come yet.
     pub(super) asked: Option<u64>,
-    /// True if the receiver asked for it when no copy of it was on its way that may be taken: what it refuses after that is refused for a
-    /// copy from after that.
+    /// True if no copy of the requests that the receiver asked for was on its way then: a later refusal is of a later copy.
     pub(super) is_asked_surely: bool,
     /// The latest numbers that the receiver reported as missing. One that a run passes which began before it may be sent again once more:
     /// the run began before its sender got the report.

@@ -14,7 +14,7 @@ use crate::carrier::connection::{
     Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, Shown, port_service,
 };
 use crate::carrier::copies::RecentPackets;
-use crate::carrier::handler::{CongestionSign, Handler};
+use crate::carrier::handler::{CongestionSign, Handler, release_excess};
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
 use crate::carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
@@ -187,26 +187,12 @@ impl<S> Connections<S> {
             handler.measured(session, from, times);
         }
         entry.account(handler);
-        if handler.account().is_exceeded() {
-            self.let_go(choice.verify_crc, handler);
-        }
+        release_excess(handler, CONNECTIONS, |handler| self.release_largest(choice.verify_crc, handler));
         true
     }
 
-    /// Makes those that hold the most release what exceeds the limit.
-    #[cold]
-    fn let_go(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
-        for _ in 0..CONNECTIONS {
-            let before = handler.account().held;
-            self.release_largest(verify_crc, handler);
-            // What the largest keeps, the others have no more of: a search for each segment would take long and release nothing.
-            if !handler.account().is_exceeded() || handler.account().held >= before {
-                return;
-            }
-        }
-    }
-
     /// Makes the connection that holds the most release what exceeds the limit.
+    #[cold]
     fn release_largest(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         let excess = handler.account().excess();
         let Some(entry) = self.table.largest(|entry| entry.held) else { return };

@@ -271,7 +271,7 @@ impl Reassembly {
         let end = place + segment.length as u64;
         let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end, segment.length > 0);
         if segment.is_synchronizing() && self.streams.get(from).again.is_acknowledged(place) {
-            self.note_early((from, stamp), out);
+            self.note_early(from, stamp, out);
         }
         if segment.length > 0 {
             self.await_acknowledgement((from, stamp), Places { first: place, end }, sent, out);
@@ -297,11 +297,11 @@ impl Reassembly {
         }
         // Those behind it may be as late.
         stream.acknowledged.iter_mut().for_each(|(_, since)| *since = arrivals);
-        self.note_early((from, stamp), out);
+        self.note_early(from, stamp, out);
     }
 
     /// A segment was captured after its acknowledgement.
-    fn note_early(&mut self, (from, stamp): (Side, Stamp), out: &mut impl FnMut(StreamStep<'_>)) {
+    fn note_early(&mut self, from: Side, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) {
         let stream = self.streams.get_mut(from);
         if stamp.time.0.saturating_sub(stream.lags_since.0) >= EARLY {
             stream.awaited.send_late();
