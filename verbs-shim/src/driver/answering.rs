@@ -13,9 +13,10 @@ use rpcrdma::v2::ErrorBodyV2;
 
 use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::flow_control::FlowControl;
-use super::jobs::{Job, Jobs, TRIES};
+use super::jobs::Jobs;
 use super::posted::Posted;
-use super::registration::{AnswerBuffer, AnswerRegistration, RegistrationId, Source};
+use super::regions::{CopyBuffers, Regions};
+use super::registration::{AnswerBuffer, AnswerRegistration, Source};
 use super::resources::{Provider, Resources};
 use super::settings::{Delays, Settings};
 use super::tables::GrowingResponder;
@@ -23,9 +24,6 @@ use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
-
-/// Maximum number of copies whose buffers are kept for the next reply.
-const MAX_COPIES: usize = 4;
 
 /// Maximum time for which a reply is provided, or an operation delayed: a year, so that no clock overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
@@ -56,19 +54,13 @@ struct Answer<R> {
     xid: u32,
     /// The complete call.
     message: Vec<u8>,
-    /// The memory in which it is assembled, until it is complete.
-    pulled: Option<R>,
     reply: Stream,
-    regions: Vec<(Source, R)>,
-    /// Number of buffers that are being registered or deregistered.
-    away: usize,
-    /// Number of times that the adapter has returned a handle in use.
-    tries: u8,
+    /// Memory in which the call is assembled, and buffers of the reply.
+    regions: Regions<AnswerRegistration, R>,
     /// Deadline for the other side to pull the reply.
     provided: Option<Instant>,
     delay: AnswerDelay,
-    /// Copies of earlier replies, to be overwritten.
-    copies: Vec<Vec<u8>>,
+    copies: CopyBuffers,
 }
 
 /// Stage of an answer.
@@ -311,13 +303,9 @@ impl<V: Provider> Answering<V> {
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
-        let buffer = answer.take(resources, source, length)?;
-        self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Provided(source) }, buffer)
-    }
-
-    fn register(&mut self, jobs: &mut Jobs<V>, registration: AnswerRegistration, buffer: Vec<u8>) -> Result<(), Ended> {
-        self.answer(registration.answer)?.away += 1;
-        jobs.add(Job::Register(RegistrationId::Answer(registration), buffer, None));
+        let buffer = answer.take_reply_buffer(resources, source, length)?;
+        let id = AnswerRegistration { answer: number, kind: AnswerBuffer::Provided(source) };
+        answer.regions.register(jobs, id, buffer, None);
         Ok(())
     }
 
@@ -330,13 +318,8 @@ impl<V: Provider> Answering<V> {
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
         let answer = self.answer(registration.answer)?;
-        answer.away -= 1;
-        let segment = match registered {
-            Ok(region) => {
-                let segment = resources.verbs.segment(&region);
-                answer.keep(registration.kind, region);
-                Some(segment)
-            }
+        let segment = match answer.regions.finish_registration(&resources.verbs, registration, registered) {
+            Ok(segment) => Some(segment),
             Err(NotRegistered { buffer, .. }) => {
                 answer.put_back(registration.kind, buffer);
                 None
@@ -371,13 +354,7 @@ impl<V: Provider> Answering<V> {
                 answer.provided = Some(Instant::now() + self.provides);
                 self.timed += 1;
             }
-            Err(InputError::HandleInUse) if answer.tries < TRIES => {
-                let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
-                answer.tries += 1;
-                answer.away += 1;
-                jobs.add(Job::RegisterAgain(RegistrationId::Answer(registration), region, None));
-                told = Ok(());
-            }
+            Err(InputError::HandleInUse) if answer.regions.register_again(jobs, registration, None) => told = Ok(()),
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
             _ => {}
         }
@@ -392,7 +369,7 @@ impl<V: Provider> Answering<V> {
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
         let answer = self.answer(registration.answer)?;
-        answer.away -= 1;
+        answer.regions.finish_deregistration(registration);
         let returned = buffer.map(|buffer| answer.put_back(registration.kind, buffer));
         if let (AnswerStage::Open, Some(call), AnswerBuffer::Call) = (answer.stage, answer.call, registration.kind) {
             returned?;
@@ -417,12 +394,12 @@ impl<V: Provider> Answering<V> {
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(answer) = self.answers.get_mut(number) else { return };
         let AnswerStage::Closing(call) = answer.stage else { return };
-        answer.take_back_all(jobs, number);
-        if answer.away > 0 {
+        if !answer.regions.release_all(jobs) {
             return;
         }
         answer.reply.begin(&[]);
-        (answer.call, answer.stage, answer.tries, answer.provided) = (None, AnswerStage::Free, 0, None);
+        answer.regions.reset_tries();
+        (answer.call, answer.stage, answer.provided) = (None, AnswerStage::Free, None);
         answer.delay = AnswerDelay::Ahead;
         self.free.push(number);
         if let Some(call) = call {
@@ -524,16 +501,16 @@ impl<V: Provider> Answering<V> {
             return Ok(());
         }
         let answer = self.answer(number)?;
-        if let Some(region) = &answer.pulled {
+        let id = AnswerRegistration { answer: number, kind: AnswerBuffer::Call };
+        if let Some(region) = answer.regions.find(|registered| registered == id) {
             answer.delay = AnswerDelay::Ahead;
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
-            return Ok(buffers.transfer(resources, Posted::Read(id(number)?), source, local)?);
+            return Ok(buffers.transfer(resources, Posted::Read(work_number(number)?), source, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
-            let message = mem::take(&mut answer.message);
-            self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Call }, message)?;
+            answer.regions.register(jobs, id, mem::take(&mut answer.message), None);
             Input::Postponed { call }
         };
         Ok(self.responder.handle(next)?)
@@ -559,15 +536,16 @@ impl<V: Provider> Answering<V> {
             Some((part, range)) => (Source::Part(part), range),
             None => (Source::Copy(from), 0..range.len()),
         };
-        if let Some((_, region)) = answer.regions.iter().find(|(of, _)| *of == source) {
+        if let Some(region) = answer.regions.find(|registered| registered.kind.source() == Some(source)) {
             let local = Local { region, range };
-            return Ok(buffers.transfer(resources, Posted::Write(id(number)?), target, local)?);
+            return Ok(buffers.transfer(resources, Posted::Write(work_number(number)?), target, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
-            let buffer = answer.take(resources, source, target.length)?;
-            self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Reply(source) }, buffer)?;
+            let buffer = answer.take_reply_buffer(resources, source, target.length)?;
+            let id = AnswerRegistration { answer: number, kind: AnswerBuffer::Reply(source) };
+            answer.regions.register(jobs, id, buffer, None);
             Input::Postponed { call }
         };
         Ok(self.responder.handle(next)?)
@@ -595,7 +573,7 @@ impl<V: Provider> Answering<V> {
                 buffers.taken(receive)?;
             }
             CallMessage::Assembled { .. } => {
-                if answer.take_back_call(jobs, number) {
+                if answer.regions.release(jobs, |id| id.kind == AnswerBuffer::Call) {
                     return Ok(());
                 }
             }
@@ -636,7 +614,8 @@ fn carried<'a, R>(
     Ok((Sent::Reply(number), Some(&answer.reply)))
 }
 
-fn id(number: usize) -> Result<u32, Ended> {
+/// Returns the number of an answer as work requests carry it.
+fn work_number(number: usize) -> Result<u32, Ended> {
     u32::try_from(number).map_err(|_| Ended::MISSING)
 }
 
@@ -647,14 +626,11 @@ impl<R> Default for Answer<R> {
             stage: AnswerStage::Free,
             xid: 0,
             message: Vec::new(),
-            pulled: None,
             reply: Stream::default(),
-            regions: Vec::new(),
-            away: 0,
-            tries: 0,
+            regions: Regions::default(),
             provided: None,
             delay: AnswerDelay::Ahead,
-            copies: Vec::new(),
+            copies: CopyBuffers::default(),
         }
     }
 }
@@ -668,14 +644,6 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Keeps registered memory.
-    fn keep(&mut self, kind: AnswerBuffer, region: R) {
-        match kind {
-            AnswerBuffer::Call => self.pulled = Some(region),
-            AnswerBuffer::Reply(source) | AnswerBuffer::Provided(source) => self.regions.push((source, region)),
-        }
-    }
-
     /// Puts a buffer back.
     fn put_back(&mut self, kind: AnswerBuffer, buffer: Vec<u8>) {
         match kind {
@@ -683,13 +651,14 @@ impl<R> Answer<R> {
             AnswerBuffer::Reply(Source::Part(part)) | AnswerBuffer::Provided(Source::Part(part)) => {
                 self.reply.put_back(part, buffer)
             }
-            _ if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
-            _ => {}
+            AnswerBuffer::Reply(Source::Copy(_)) | AnswerBuffer::Provided(Source::Copy(_)) => {
+                self.copies.keep_buffer(buffer);
+            }
         }
     }
 
     /// Takes a buffer of the reply, or makes one from `length` of its octets.
-    fn take<V: Verbs<Region = R>>(
+    fn take_reply_buffer<V: Verbs<Region = R>>(
         &mut self,
         resources: &Resources<V>,
         source: Source,
@@ -697,58 +666,25 @@ impl<R> Answer<R> {
     ) -> Result<Vec<u8>, Error> {
         match source {
             Source::Part(part) => Ok(self.reply.take(part)),
-            Source::Copy(from) => self.copy(resources, &(from..from.saturating_add(length))),
+            Source::Copy(from) => self.copy_range(resources, &(from..from.saturating_add(length))),
         }
     }
 
     /// Copies a range of the reply, part of which may be in registered memory.
-    fn copy<V: Verbs<Region = R>>(&mut self, resources: &Resources<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
-        let (mut copy, mut done) = (self.copies.pop().unwrap_or_default(), Ok(()));
-        copy.clear();
-        copy.reserve(range.len());
+    fn copy_range<V: Verbs<Region = R>>(
+        &mut self,
+        resources: &Resources<V>,
+        range: &Range<u32>,
+    ) -> Result<Vec<u8>, Error> {
+        let (mut copy, mut done) = (self.copies.take_buffer(range.len()), Ok(()));
         self.reply.pieces(range, |part, within| {
             let take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
             let source = part.map(Source::Part);
-            match self.regions.iter().find(|(of, _)| source == Some(*of)) {
-                Some((_, region)) => done = done.clone().and(resources.verbs.read(region, take)),
+            match self.regions.find(|id| source.is_some() && id.kind.source() == source) {
+                Some(region) => done = done.clone().and(resources.verbs.read(region, take)),
                 None => take(self.reply.octets(part)),
             }
         });
         done.map(|()| copy)
-    }
-
-    /// Deregisters the memory in which a call was assembled. Returns false if there is none.
-    fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
-        let Some(region) = self.pulled.take() else { return false };
-        self.away += 1;
-        jobs.add(Job::Deregister(
-            RegistrationId::Answer(AnswerRegistration { answer, kind: AnswerBuffer::Call }),
-            region,
-        ));
-        true
-    }
-
-    /// Deregisters all memory.
-    fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) {
-        self.take_back_call(jobs, answer);
-        while let Some((source, region)) = self.regions.pop() {
-            self.away += 1;
-            let registration = AnswerRegistration { answer, kind: AnswerBuffer::Reply(source) };
-            jobs.add(Job::Deregister(RegistrationId::Answer(registration), region));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_few_buffers_of_copies_are_kept_for_the_next_reply() {
-        let mut answer = Answer::<()>::default();
-        for length in 0..MAX_COPIES + 2 {
-            answer.put_back(AnswerBuffer::Reply(Source::Copy(0)), vec![0; length]);
-        }
-        assert_eq!(answer.copies.len(), MAX_COPIES);
     }
 }

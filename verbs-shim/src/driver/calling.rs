@@ -16,9 +16,10 @@ use super::alarms::{Alarm, Alarms};
 use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
-use super::jobs::{Job, Jobs, TRIES};
+use super::jobs::Jobs;
 use super::posted::Posted;
-use super::registration::{CallBuffer, CallRegistration, RegistrationId};
+use super::regions::{CopyBuffers, Regions};
+use super::registration::{CallBuffer, CallRegistration};
 use super::resources::{Provider, Resources};
 use super::settings::Settings;
 use super::tables::{LazyRequester, SEGMENT_LENGTH};
@@ -27,9 +28,6 @@ use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::Part;
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
-
-/// Maximum number of copies whose buffers are kept for the next call.
-const MAX_COPIES: usize = 4;
 
 /// The calls of one end.
 pub(crate) struct Calling<V: Verbs> {
@@ -69,22 +67,14 @@ struct Ticket<R> {
     xid: u32,
     stage: CallStage,
     progress: Progress,
-    /// Regions by number.
-    regions: Vec<Option<(R, CallBuffer)>>,
-    /// Buffer for a reply that is pulled.
-    pulled: PulledReply<R>,
-    /// Number of buffers that are being registered or deregistered.
-    away: usize,
-    /// Number of times that the adapter has returned a handle in use.
-    tries: u8,
+    regions: Regions<CallRegistration, R>,
     /// Reason why a buffer could not be registered.
     refused: Option<Error>,
     /// The reply, if it came while its buffer was registered.
     inline: Vec<u8>,
     /// The parts of a continued reply.
     parts: Vec<u8>,
-    /// Copies of earlier calls, to be overwritten.
-    copies: Vec<Vec<u8>>,
+    copies: CopyBuffers,
     waker: Option<Waker>,
     /// True if nobody will ask for the outcome.
     forgotten: bool,
@@ -101,15 +91,6 @@ enum CallStage {
     /// The Requester has finished, but some of its buffers are still registered.
     Closing(End),
     Ended(Result<(), CallError>),
-}
-
-/// Buffer for a reply that is pulled.
-#[derive(Default)]
-enum PulledReply<R> {
-    #[default]
-    None,
-    Registering,
-    Registered(R),
 }
 
 impl<V: Provider> Calling<V> {
@@ -389,7 +370,7 @@ impl<V: Provider> Calling<V> {
             }
             Output::Invalidate { call, region, .. } => {
                 let number = self.number(call)?;
-                if !self.ticket(number)?.take_back(jobs, number, region) {
+                if !self.ticket(number)?.regions.release(jobs, |id| id.region == Some(region)) {
                     self.handle(Input::Invalidated { call, region })?;
                 }
             }
@@ -428,7 +409,9 @@ impl<V: Provider> Calling<V> {
     /// Reads the next part of a reply that the other side provides, if its buffer is registered. Returns false if
     /// there was none.
     fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
-        let region = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
+        let region = |number: usize| {
+            self.tickets.get(number).and_then(|ticket| ticket.regions.find(CallRegistration::is_pulled_reply))
+        };
         let Some(next) = self.held.iter().position(|(number, ..)| region(*number).is_some()) else { return Ok(false) };
         let (number, source, at) = self.held.remove(next).ok_or(Ended::MISSING)?;
         let region = region(number).ok_or(Ended::MISSING)?;
@@ -447,12 +430,12 @@ impl<V: Provider> Calling<V> {
 
     fn register(&mut self, jobs: &mut Jobs<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
         let ticket = self.number(call)?;
-        match self.ticket(ticket)?.take(memory) {
+        match self.ticket(ticket)?.take_buffer(memory) {
             Some((buffer, kind)) => {
                 let registration = CallRegistration { ticket, region: Some(region), kind };
-                self.ticket(ticket)?.away += 1;
-                let part = self.ticket(ticket)?.part(kind);
-                jobs.add(Job::Register(RegistrationId::Call(registration), buffer, part));
+                let ticket = self.ticket(ticket)?;
+                let part = ticket.part(kind);
+                ticket.regions.register(jobs, registration, buffer, part);
                 Ok(())
             }
             None => Ok(self.tell_registered(call, region, None)?),
@@ -474,11 +457,14 @@ impl<V: Provider> Calling<V> {
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
         match self.tell_registered(call, region, segment) {
-            Err(InputError::HandleInUse) if self.ticket(registration.ticket)?.tries < TRIES => {
-                self.ticket(registration.ticket)?.register_again(jobs, registration);
-                Ok(())
+            Err(InputError::HandleInUse) => {
+                let ticket = self.ticket(registration.ticket)?;
+                let part = ticket.part(registration.kind);
+                if ticket.regions.register_again(jobs, registration, part) {
+                    return Ok(());
+                }
+                Ok(self.tell_registered(call, region, None)?)
             }
-            Err(InputError::HandleInUse) => Ok(self.tell_registered(call, region, None)?),
             told => Ok(told?),
         }
     }
@@ -492,13 +478,8 @@ impl<V: Provider> Calling<V> {
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
         let ticket = self.ticket(registration.ticket)?;
-        ticket.away -= 1;
-        let segment = match registered {
-            Ok(region) => {
-                let segment = resources.verbs.segment(&region);
-                ticket.keep(registration, region);
-                Ok(segment)
-            }
+        let segment = match ticket.regions.finish_registration(&resources.verbs, registration, registered) {
+            Ok(segment) => Ok(segment),
             Err(NotRegistered { buffer, error }) => {
                 ticket.put_back(registration, buffer);
                 ticket.refused = Some(error.clone());
@@ -527,7 +508,7 @@ impl<V: Provider> Calling<V> {
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
         let ticket = self.ticket(registration.ticket)?;
-        ticket.away -= 1;
+        ticket.regions.finish_deregistration(registration);
         let returned = buffer.map(|buffer| ticket.put_back(registration, buffer)).map_err(Ended::from);
         match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
@@ -556,7 +537,7 @@ impl<V: Provider> Calling<V> {
         let taken = match &end {
             End::Reply { receive, payload } => {
                 // The Receive is needed for the reply to the next call.
-                let reply = if ticket.has_memory() { &mut ticket.inline } else { &mut ticket.call.reply };
+                let reply = if !ticket.regions.is_empty() { &mut ticket.inline } else { &mut ticket.call.reply };
                 let taken = take_reply(resources, buffers, *receive, payload, reply);
                 ticket.call.replied = 0..reply.len();
                 taken
@@ -579,8 +560,7 @@ impl<V: Provider> Calling<V> {
     /// any more, the call has ended.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(ticket) = self.tickets.get_mut(number) else { return };
-        ticket.take_back_all(jobs, number);
-        if ticket.away > 0 {
+        if !ticket.regions.release_all(jobs) {
             return;
         }
         let CallStage::Closing(end) = mem::take(&mut ticket.stage) else { return };
@@ -627,12 +607,6 @@ impl CallStage {
     }
 }
 
-impl<R> PulledReply<R> {
-    const fn region(&self) -> Option<&R> {
-        if let Self::Registered(region) = self { Some(region) } else { None }
-    }
-}
-
 impl<R> Default for Ticket<R> {
     fn default() -> Self {
         Self {
@@ -640,14 +614,11 @@ impl<R> Default for Ticket<R> {
             xid: 0,
             stage: CallStage::Free,
             progress: Progress::NotSent,
-            regions: Vec::new(),
-            pulled: PulledReply::None,
-            away: 0,
-            tries: 0,
+            regions: Regions::default(),
             refused: None,
             inline: Vec::new(),
             parts: Vec::new(),
-            copies: Vec::new(),
+            copies: CopyBuffers::default(),
             waker: None,
             forgotten: false,
         }
@@ -657,8 +628,8 @@ impl<R> Default for Ticket<R> {
 impl<R> Ticket<R> {
     /// Prepares it for another call. Keeps its allocations.
     fn reset(&mut self) {
-        self.regions.clear();
-        (self.stage, self.tries, self.waker, self.forgotten) = (CallStage::Free, 0, None, false);
+        self.regions.reset_tries();
+        (self.stage, self.waker, self.forgotten) = (CallStage::Free, None, false);
         self.refused = None;
     }
 
@@ -667,14 +638,9 @@ impl<R> Ticket<R> {
         if let CallStage::Open(id) = self.stage { Some(id) } else { None }
     }
 
-    /// Returns true if buffers of the call are registered, or are being registered or deregistered.
-    fn has_memory(&self) -> bool {
-        self.away > 0 || self.regions.iter().any(Option::is_some)
-    }
-
     /// Registers a buffer for a reply that is pulled, as long as the Requester may use.
     fn register_pulled_reply<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
-        if !matches!(self.pulled, PulledReply::None) {
+        if self.regions.contains(CallRegistration::is_pulled_reply) {
             return;
         }
         // Results that come with the rest, because RPCSEC_GSS covers them, need that much more.
@@ -682,13 +648,7 @@ impl<R> Ticket<R> {
         let length = results.fold((self.call.reply_length() as usize).next_multiple_of(4), usize::saturating_add);
         let mut reply = mem::take(&mut self.call.reply);
         reply.resize(length, 0);
-        self.pulled = PulledReply::Registering;
-        self.away += 1;
-        jobs.add(Job::Register(
-            RegistrationId::Call(CallRegistration { ticket, region: None, kind: CallBuffer::Reply }),
-            reply,
-            None,
-        ));
+        self.regions.register(jobs, CallRegistration { ticket, region: None, kind: CallBuffer::Reply }, reply, None);
     }
 
     /// Returns the part of a buffer of the call that is registered; the rest is not exposed. `None` for all of it.
@@ -700,16 +660,14 @@ impl<R> Ticket<R> {
     }
 
     /// Takes the buffer that holds exactly this memory of the call, or makes a copy.
-    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, CallBuffer)> {
+    fn take_buffer(&mut self, memory: &Memory) -> Option<(Vec<u8>, CallBuffer)> {
         match memory {
             Memory::Argument(range) => {
                 let all = |(part, within): &(Part, Range<usize>)| *within == self.call.stream.place(*part);
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
                     return Some((self.call.stream.take(part), CallBuffer::Message(part)));
                 }
-                let mut copy = self.copies.pop().unwrap_or_default();
-                copy.clear();
-                copy.reserve(range.len());
+                let mut copy = self.copies.take_buffer(range.len());
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
                 Some((copy, CallBuffer::Copy))
             }
@@ -744,56 +702,6 @@ impl<R> Ticket<R> {
         Ok(())
     }
 
-    /// Keeps registered memory.
-    fn keep(&mut self, registration: CallRegistration, memory: R) {
-        let Some(region) = registration.region.map(usize::from) else {
-            self.pulled = PulledReply::Registered(memory);
-            return;
-        };
-        if self.regions.len() <= region {
-            self.regions.resize_with(region + 1, || None);
-        }
-        if let Some(entry) = self.regions.get_mut(region) {
-            *entry = Some((memory, registration.kind));
-        }
-    }
-
-    /// Begins a deregistration. Returns false if there is nothing to deregister.
-    fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
-        let Some((memory, kind)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
-            return false;
-        };
-        self.away += 1;
-        jobs.add(Job::Deregister(
-            RegistrationId::Call(CallRegistration { ticket, region: Some(region), kind }),
-            memory,
-        ));
-        true
-    }
-
-    /// Begins all deregistrations.
-    fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
-        for region in (0..u16::MAX).take(self.regions.len()) {
-            self.take_back(jobs, ticket, region);
-        }
-        if let PulledReply::Registered(region) = mem::take(&mut self.pulled) {
-            self.away += 1;
-            let registration = CallRegistration { ticket, region: None, kind: CallBuffer::Reply };
-            jobs.add(Job::Deregister(RegistrationId::Call(registration), region));
-        }
-    }
-
-    /// Registers memory once more.
-    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, registration: CallRegistration) {
-        let region = registration.region.and_then(|region| self.regions.get_mut(usize::from(region)));
-        if let Some((memory, _)) = region.and_then(Option::take) {
-            self.tries += 1;
-            self.away += 1;
-            let part = self.part(registration.kind);
-            jobs.add(Job::RegisterAgain(RegistrationId::Call(registration), memory, part));
-        }
-    }
-
     fn put_back(&mut self, registration: CallRegistration, buffer: Vec<u8>) {
         match registration.kind {
             CallBuffer::Message(part) => self.call.stream.put_back(part, buffer),
@@ -803,8 +711,7 @@ impl<R> Ticket<R> {
                 }
             }
             CallBuffer::Reply => self.call.reply = buffer,
-            CallBuffer::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
-            CallBuffer::Copy => {}
+            CallBuffer::Copy => self.copies.keep_buffer(buffer),
         }
     }
 
@@ -852,16 +759,6 @@ fn first_xid() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_few_buffers_of_copies_are_kept_for_the_next_call() {
-        let mut ticket = Ticket::<()>::default();
-        for length in 0..MAX_COPIES + 2 {
-            let registration = CallRegistration { ticket: 0, region: None, kind: CallBuffer::Copy };
-            ticket.put_back(registration, vec![0; length]);
-        }
-        assert_eq!(ticket.copies.len(), MAX_COPIES);
-    }
 
     #[test]
     fn two_connections_begin_with_different_xids() {

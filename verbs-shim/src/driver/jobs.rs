@@ -62,10 +62,6 @@ pub(super) struct Jobs<V: Verbs> {
     spare: Vec<VecDeque<Job<V>>>,
 }
 
-/// Maximum number of registrations of a buffer if its handle is in use. That happens only if the adapter has just
-/// released the handle, and the release has not been reported yet.
-pub(super) const TRIES: u8 = 4;
-
 impl<V: Verbs> Jobs<V> {
     pub(super) fn add(&mut self, job: Job<V>) {
         self.waiting.push_back(job);

@@ -58,6 +58,7 @@ mod keep_alive;
 pub(crate) mod negotiation;
 mod posted;
 mod receives;
+mod regions;
 mod registration;
 pub(crate) mod resources;
 pub(crate) mod settings;

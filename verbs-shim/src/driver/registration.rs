@@ -12,7 +12,7 @@ pub(super) enum RegistrationId {
 }
 
 /// A buffer of a call of this end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallRegistration {
     pub(super) ticket: usize,
     /// Number of its region. `None` for the buffer of a reply that is pulled.
@@ -21,7 +21,7 @@ pub(super) struct CallRegistration {
 }
 
 /// Role of a registered buffer in a call of this end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallBuffer {
     Message(Part),
     /// A copy made for the registration.
@@ -31,14 +31,14 @@ pub(super) enum CallBuffer {
 }
 
 /// A buffer of a call of the other side, or of its reply.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AnswerRegistration {
     pub(super) answer: usize,
     pub(super) kind: AnswerBuffer,
 }
 
 /// Role of a registered buffer in an answer.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerBuffer {
     /// The memory in which the call is assembled.
     Call,
@@ -55,6 +55,28 @@ pub(super) enum Source {
     Copy(u32),
 }
 
+impl From<CallRegistration> for RegistrationId {
+    fn from(registration: CallRegistration) -> Self {
+        Self::Call(registration)
+    }
+}
+
+impl From<AnswerRegistration> for RegistrationId {
+    fn from(registration: AnswerRegistration) -> Self {
+        Self::Answer(registration)
+    }
+}
+
+impl AnswerBuffer {
+    /// Returns the contents of a buffer of a reply. `None` for the memory in which a call is assembled.
+    pub(super) const fn source(self) -> Option<Source> {
+        match self {
+            Self::Call => None,
+            Self::Reply(source) | Self::Provided(source) => Some(source),
+        }
+    }
+}
+
 impl RegistrationId {
     /// Returns the access rights of the memory.
     pub(super) const fn access(self) -> Access {
@@ -66,6 +88,11 @@ impl RegistrationId {
 }
 
 impl CallRegistration {
+    /// Returns true for the buffer of a reply that is pulled.
+    pub(super) fn is_pulled_reply(self) -> bool {
+        self.region.is_none()
+    }
+
     /// Returns the access rights of the memory.
     pub(super) const fn access(self) -> Access {
         match (self.region, self.kind) {
