@@ -63,7 +63,7 @@ fn measure_futures(futures: u32) {
                 let mut tasks = tokio::task::JoinSet::new();
                 for _ in 0..futures {
                     let client = client.clone();
-                    tasks.spawn(async move { client.start(echo::null(&client)).await.1.unwrap() });
+                    tasks.spawn(async move { client.start(echo::null(&client)).await.reply().map(drop).unwrap() });
                 }
                 tasks.join_all().await;
             });

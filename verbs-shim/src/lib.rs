@@ -176,7 +176,7 @@ pub use endpoint::reconnecting::{Reconnecting, ReconnectingCall};
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
 pub use endpoint::weak::WeakConnection;
-pub use message::call::{Call, CallError, Progress, ReducedResult, Reply};
+pub use message::call::{Call, CallError, CallOutcome, Progress, ReducedResult, Reply};
 pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;

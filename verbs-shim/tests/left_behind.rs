@@ -30,7 +30,7 @@ fn with_item(client: &Client<Adapter>) -> Call {
 
 fn waits_for_a_future(client: &Client<Adapter>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(client.start(with_item(client))).1.unwrap();
+    runtime.block_on(client.start(with_item(client))).reply().map(drop).unwrap();
 }
 
 /// A server whose threads are still ending earlier connections rejects one that would be too many.
@@ -65,7 +65,9 @@ fn left_by(connections: impl Fn()) -> i64 {
 fn a_connection_leaves_nothing_behind() {
     let uses: [(&str, Use); 4] = [
         ("a thread calls", |client| client.call(&mut with_item(client)).map(drop).unwrap()),
-        ("a thread starts a call and waits", |client| client.start(with_item(client)).wait().1.unwrap()),
+        ("a thread starts a call and waits", |client| {
+            client.start(with_item(client)).wait().reply().map(drop).unwrap()
+        }),
         ("a call is started and dropped", |client| drop(client.start(with_item(client)))),
         ("a future is waited for", waits_for_a_future),
     ];

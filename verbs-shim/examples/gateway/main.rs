@@ -221,7 +221,8 @@ async fn pass_call<V: Provider>(
     for item in room.data {
         call = call.with_result(vec![0; item.unwrap_or(MAX_ITEM).min(MAX_DATA).min(limit) as usize]);
     }
-    let (call, done) = connection.start(call).await;
+    let ended = connection.start(call).await;
+    let (done, call) = (ended.reply().map(drop), ended.into_call());
     Some(match done {
         Ok(()) => whole_reply(call, procedure, sessions),
         Err(error) => {

@@ -11,11 +11,10 @@ use crate::driver::alarms::Alarm;
 use crate::driver::call_queue::{QueuePosition, WaitMode};
 use crate::driver::resources::Provider;
 use crate::driver::shared::OwnedConnection;
-use crate::message::call::{Call, CallError, Progress};
+use crate::message::call::{Call, CallError, CallOutcome, Progress};
 use crate::trace;
 
-/// A call that was started: a future for any runtime, for which a thread can also wait. It returns the call with its
-/// outcome.
+/// A call that was started: a future for any runtime, for which a thread can also [wait](Self::wait).
 ///
 /// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
 /// its buffers and its slot until its reply has come, for at most
@@ -46,9 +45,7 @@ use crate::trace;
 /// // NULL of NFSv3, three times at once.
 /// let calls: Vec<_> = (1..=3).map(|_| client.start(Call::rpc(100_003, 3, 0))).collect();
 /// for pending in calls {
-///     let (call, outcome) = pending.wait();
-///     outcome?;
-///     assert_eq!(call.accepted()?, b"");
+///     assert_eq!(pending.wait().reply()?.results()?, b"");
 /// }
 /// # stop.stop();
 /// # served.join().unwrap()?;
@@ -104,7 +101,7 @@ impl<V: Provider> Pending<V> {
     }
 
     /// Gives the call up if its time is over; otherwise sees to it that the future is woken then.
-    fn wait_until_limit(&mut self, waker: &Waker) -> Poll<(Call, Result<(), CallError>)> {
+    fn wait_until_limit(&mut self, waker: &Waker) -> Poll<CallOutcome> {
         let Some(limit) = self.limit else { return Poll::Pending };
         let mut state = self.shared.lock();
         if Instant::now() < limit {
@@ -117,9 +114,7 @@ impl<V: Provider> Pending<V> {
         // Of a call that has begun, this has the XID only.
         let call = self.call.take().unwrap_or_default();
         self.give_up();
-        let outcome = Err(CallError::TimedOut(progress));
-        trace::returned(self.shared.peer(), call.xid(), &outcome);
-        Poll::Ready((call, outcome))
+        Poll::Ready(self.finish(call, Err(CallError::TimedOut(progress))))
     }
 
     /// Returns the progress of the call. A call that is dropped before it was sent is never sent.
@@ -129,8 +124,8 @@ impl<V: Provider> Pending<V> {
     }
 
     /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the
-    /// call was begun. Returns the call and, if there is no reply, the reason.
-    pub fn wait(mut self) -> (Call, Result<(), CallError>) {
+    /// call was begun.
+    pub fn wait(mut self) -> CallOutcome {
         let mut call = self.call.take().unwrap_or_default();
         let outcome = match (self.refused.take(), self.ticket.take()) {
             (Some(refused), _) => Err(refused),
@@ -138,13 +133,18 @@ impl<V: Provider> Pending<V> {
             (None, None) => self.shared.call(&mut call, self.position.take(), self.deadline),
         };
         self.shared.watch_grace(&outcome);
-        trace::returned(self.shared.peer(), call.xid(), &outcome);
-        (call, outcome)
+        self.finish(call, outcome)
+    }
+
+    /// Returns the outcome, of which subscribers of the trace learn.
+    fn finish(&self, call: Call, ended: Result<(), CallError>) -> CallOutcome {
+        trace::returned(self.shared.peer(), call.xid(), &ended);
+        CallOutcome { call, ended }
     }
 }
 
 impl<V: Provider> Future for Pending<V> {
-    type Output = (Call, Result<(), CallError>);
+    type Output = CallOutcome;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
@@ -158,9 +158,8 @@ impl<V: Provider> Future for Pending<V> {
             this.begin(WaitMode::Future(context.waker()));
         }
         if let Some(refused) = this.refused.take() {
-            let (call, outcome) = (this.call.take().unwrap_or_default(), Err(refused));
-            trace::returned(this.shared.peer(), call.xid(), &outcome);
-            return Poll::Ready((call, outcome));
+            let call = this.call.take().unwrap_or_default();
+            return Poll::Ready(this.finish(call, Err(refused)));
         }
         let Some(ticket) = this.ticket else { return this.wait_until_limit(context.waker()) };
         let mut state = this.shared.lock();
@@ -169,8 +168,7 @@ impl<V: Provider> Future for Pending<V> {
             Some(outcome) => {
                 this.ticket = None;
                 drop(state);
-                trace::returned(this.shared.peer(), call.xid(), &outcome);
-                Poll::Ready((call, outcome))
+                Poll::Ready(this.finish(call, outcome))
             }
             None => {
                 let before = state.calling().wake_by(ticket, context.waker());

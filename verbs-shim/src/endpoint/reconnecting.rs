@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::driver::resources::Provider;
 use crate::endpoint::client::Client;
 use crate::endpoint::pending::Pending;
-use crate::message::call::{Call, CallError, Progress, Reply};
+use crate::message::call::{Call, CallError, CallOutcome, Progress, Reply};
 use crate::verbs::Error;
 
 /// A client that connects again when its connection is lost. Clones share the connection.
@@ -401,8 +401,7 @@ impl<V: Provider> Drop for Owner<V> {
     }
 }
 
-/// A call of a [`Reconnecting`] client: a future for any runtime. It returns the call with its outcome, as
-/// [`Reconnecting::call`] does.
+/// A call of a [`Reconnecting`] client: a future for any runtime.
 #[must_use]
 pub struct ReconnectingCall<V: Provider> {
     client: Reconnecting<V>,
@@ -421,7 +420,7 @@ enum Stage<V: Provider> {
 }
 
 impl<V: Provider> Future for ReconnectingCall<V> {
-    type Output = (Call, Result<(), CallError>);
+    type Output = CallOutcome;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
@@ -438,17 +437,18 @@ impl<V: Provider> Future for ReconnectingCall<V> {
                     }
                     Err(error) => {
                         call.release_xid();
-                        return Poll::Ready((call, Err(CallError::NotConnected(error, this.attempts.progress))));
+                        let ended = Err(CallError::NotConnected(error, this.attempts.progress));
+                        return Poll::Ready(CallOutcome { call, ended });
                     }
                 },
                 Stage::Made(client, mut pending) => {
-                    let Poll::Ready((mut call, outcome)) = Pin::new(&mut pending).poll(context) else {
+                    let Poll::Ready(CallOutcome { mut call, ended }) = Pin::new(&mut pending).poll(context) else {
                         this.stage = Stage::Made(client, pending);
                         return Poll::Pending;
                     };
-                    if let Some(outcome) = this.attempts.end(&call, outcome) {
+                    if let Some(ended) = this.attempts.end(&call, ended) {
                         call.release_xid();
-                        return Poll::Ready((call, outcome));
+                        return Poll::Ready(CallOutcome { call, ended });
                     }
                     this.client.shared().lost(&client);
                     this.stage = Stage::Waiting(call);

@@ -127,6 +127,40 @@ impl<'a> Reply<'a> {
     }
 }
 
+/// A call that was made in an asynchronous function or by [`Client::start`](crate::Client::start), and has ended: the call
+/// with all buffers, and the reply or the reason why there is none.
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use rpcrdma_verbs::{Call, CallError, Client, Provider};
+/// # async fn make<V: Provider>(client: &Client<V>) -> Result<(), CallError> {
+/// client.start(Call::rpc(400_100, 1, 1)).await.reply()?; // not compiled: was the call carried out?
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "the call may have no reply"]
+pub struct CallOutcome {
+    pub(crate) call: Call,
+    pub(crate) ended: Result<(), CallError>,
+}
+
+impl CallOutcome {
+    /// The reply, as [`Client::call`](crate::Client::call) returns it.
+    ///
+    /// # Errors
+    /// A [`CallError`], if there is no reply.
+    pub fn reply(&self) -> Result<Reply<'_>, CallError> {
+        self.ended.clone().map(|()| self.call.replied())
+    }
+
+    /// The call with all buffers, to be made once more. After [`CallError::TimedOut`], most buffers are missing.
+    #[must_use]
+    pub fn into_call(self) -> Call {
+        self.call
+    }
+}
+
 /// Origin of the XID of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chooser {

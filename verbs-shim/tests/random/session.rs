@@ -246,7 +246,8 @@ impl Session {
             } else if random.one_in(8) {
                 // A server that speaks several versions cannot call before its client has, and that may give up all its calls.
                 let call = if self.plan.cancels { call.with_timeout(UNHEARD) } else { call };
-                let (mut call, outcome) = block_on(connection.start(call));
+                let ended = block_on(connection.start(call));
+                let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
                 goes_on = self.ended(&shape, &places, &mut call, outcome);
             } else {
                 let outcome = connection.call(&mut call).map(drop);
@@ -270,10 +271,8 @@ impl Session {
         if self.plan.cancels && random.one_in(2) {
             // Before anyone has looked at it, or as a future that is not ready.
             let looks = random.one_in(2);
-            if looks
-                && let Poll::Ready((mut call, outcome)) =
-                    pin!(&mut pending).poll(&mut Context::from_waker(Waker::noop()))
-            {
+            if looks && let Poll::Ready(ended) = pin!(&mut pending).poll(&mut Context::from_waker(Waker::noop())) {
+                let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
                 return self.ended(&shape, &places, &mut call, outcome);
             }
             self.give_up(&shape, places);
@@ -281,7 +280,8 @@ impl Session {
             self.count(|tally| &mut tally.given_up);
             return true;
         }
-        let (mut call, outcome) = pending.wait();
+        let ended = pending.wait();
+        let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
         self.ended(&shape, &places, &mut call, outcome)
     }
 

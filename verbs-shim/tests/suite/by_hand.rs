@@ -276,7 +276,7 @@ fn a_reply_whose_parts_do_not_follow_each_other_is_none() {
         peer.send(&replied(family, xids[0], 100), None);
         peer.send(&replied(family, xids[1], 0), None);
         peer.send(&replied(family, xids[0], 0), None);
-        let outcomes = calls.map(|call| call.wait().1);
+        let outcomes = calls.map(|call| call.wait().reply().map(drop));
         assert!(outcomes.contains(&Err(CallError::NoReply)), "{family:?}: {outcomes:?}");
     }
 }
@@ -371,7 +371,7 @@ fn a_connection_outlives_a_call_that_was_given_up_and_answered_in_time() {
         let client = connecting.join().unwrap();
         let pending = client.start(call_of(&client, 0));
         let mut request = connection.request(10 * SECOND).unwrap().expect("a call");
-        assert_eq!(pending.wait().1, Err(CallError::TimedOut(Progress::Sent)));
+        assert_eq!(pending.wait().reply().map(drop), Err(CallError::TimedOut(Progress::Sent)));
         request.accept();
         request.answer().unwrap();
         assert!(client.connection().request(grace + SECOND / 5).unwrap().is_none());

@@ -273,8 +273,9 @@ fn an_answer_can_be_given_later_and_elsewhere() {
                 .map(|call| client.start(call))
                 .collect();
             for (seed, pending) in calls.into_iter().enumerate() {
-                let (call, outcome) = pending.wait();
-                outcome.unwrap();
+                let ended = pending.wait();
+                ended.reply().map(drop).unwrap();
+                let call = ended.into_call();
                 assert!(call.reply()[28..78] == data(50, seed as u8));
             }
         },
@@ -384,7 +385,7 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
         // One credit until the first reply.
         let first = client.start(chunked_call(client.xid()));
         echo(requests.recv().unwrap());
-        first.wait().1.unwrap();
+        first.wait().reply().map(drop).unwrap();
         // One times out, one is dropped, and one is waited for.
         let mut slow = chunked_call(client.xid());
         assert_eq!(client.call(&mut slow).unwrap_err(), CallError::TimedOut(Progress::Sent));
@@ -398,8 +399,7 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
         for request in [late, unwanted, requests.recv().unwrap()] {
             echo(request);
         }
-        let (call, outcome) = pending.wait();
-        assert_eq!((outcome, call.result(0)), (Ok(()), &data(5000, 1)[..]));
+        assert_eq!(pending.wait().reply().unwrap().result(0), &data(5000, 1)[..]);
         let mut returned = client.connection().returned().unwrap();
         assert_eq!((returned.rooms()[0].len(), returned.reply(), returned.result(0)), (5000, &[][..], &[][..]));
         assert!(client.connection().returned().is_none(), "one is kept, as is set");
@@ -421,7 +421,7 @@ fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
         assert_eq!(second.rooms()[0], vec![1; 5000]);
         echo(kept);
         // The reply is kept, however late it is asked for.
-        first.wait().1.unwrap();
+        first.wait().reply().map(drop).unwrap();
     });
 }
 
@@ -476,7 +476,7 @@ fn the_grace_of_a_call_ends_though_nobody_uses_the_connection() {
                 None
             },
             |client| {
-                assert!(client.start(chunked_call(client.xid())).wait().1.is_err());
+                assert!(client.start(chunked_call(client.xid())).wait().reply().map(drop).is_err());
                 None
             },
             |client| Some(client.start(chunked_call(client.xid()))),
@@ -509,7 +509,7 @@ fn calls_that_are_begun_together_are_given_up_together() {
         // Before the first reply there is one credit, so the others were not sent.
         let progress = iter::once(Progress::Sent).chain(iter::repeat(Progress::NotSent));
         for (pending, progress) in pending.into_iter().zip(progress) {
-            let outcome = pending.wait().1;
+            let outcome = pending.wait().reply().map(drop);
             assert_eq!(outcome, Err(CallError::TimedOut(progress)));
             let says = outcome.unwrap_err().to_string();
             assert_eq!(says.starts_with("timed out before it was sent"), progress == Progress::NotSent, "{says}");
@@ -538,7 +538,8 @@ fn a_lost_connection_ends_all_calls() {
             client.connection().disconnect();
             let progress = [Progress::Sent, Progress::NotSent, Progress::NotSent];
             for (pending, progress) in pending.into_iter().zip(progress) {
-                let (mut call, outcome) = pending.wait();
+                let ended = pending.wait();
+                let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
                 assert_eq!(outcome, Err(CallError::Lost(Ended::Here, progress)));
                 assert!(call.message().items().next().unwrap() == data(20_000, 3), "buffers come back");
                 assert_eq!(call.rooms()[0].len(), 20_000);
@@ -668,8 +669,9 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
                         let argument = data(100 * usize::from(seed), seed);
                         let stream = echo_call(client.xid(), 1, &argument, true);
                         let call = Call::new(stream, 28).with_result(vec![0; argument.len()]);
-                        let (call, outcome) = client.start(call).await;
-                        outcome.unwrap();
+                        let ended = client.start(call).await;
+                        ended.reply().map(drop).unwrap();
+                        let call = ended.into_call();
                         assert!(call.result(0) == argument);
                     });
                 }
@@ -679,10 +681,12 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
                 let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
                 assert!(tokio::time::timeout(Duration::ZERO, pending).await.is_err());
                 drop(unanswered);
-                let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
+                let outcome =
+                    client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await.reply().map(drop);
                 outcome.unwrap();
                 client.connection().disconnect();
-                let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
+                let outcome =
+                    client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await.reply().map(drop);
                 assert_eq!(outcome, Err(CallError::Lost(Ended::Here, Progress::NotSent)));
             });
             answers
@@ -749,7 +753,8 @@ fn one_thread_can_drive_both_ends() {
     // No memory is registered for so little.
     let pending = client.start(Call::new(echo_call(client.xid(), 1, &data(12, 1), true), 40));
     echo(connection.request(Duration::ZERO).unwrap().expect("a call"));
-    let (call, outcome) = pending.wait();
+    let ended = pending.wait();
+    let (outcome, call) = (ended.reply().map(drop), ended.into_call());
     assert_eq!((outcome, &call.reply()[28..]), (Ok(()), &data(12, 1)[..]));
 }
 
@@ -878,7 +883,7 @@ fn a_waker_may_use_the_connection() {
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
             for _ in 0..100 {
                 let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
-                poll_all(&client, pending).1.unwrap();
+                poll_all(&client, pending).reply().map(drop).unwrap();
             }
         });
     });
@@ -896,7 +901,7 @@ fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
         let null = || client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let first = null();
         echo(requests.recv().unwrap());
-        first.wait().1.unwrap();
+        first.wait().reply().map(drop).unwrap();
         // As many as possible. The server has all of them when they are given up, so each keeps its place.
         let all: Vec<_> = (0..most).map(|_| null()).collect();
         let kept: Vec<Request<Adapter>> = (0..most).map(|_| requests.recv().unwrap()).collect();
@@ -910,7 +915,7 @@ fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
                 requests
             }),
         );
-        poll_all(here, null()).1.unwrap();
+        poll_all(here, null()).reply().map(drop).unwrap();
         answers.join().unwrap();
     });
 }
@@ -920,7 +925,11 @@ fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
     let (fabric, here, there) = adapters();
     with_server(&there, Settings::server(), echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-        runtime().block_on(client.start(Call::new(Stream::from(header(client.xid(), 0)), 24))).1.unwrap();
+        runtime()
+            .block_on(client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)))
+            .reply()
+            .map(drop)
+            .unwrap();
         // By now a thread is waiting.
         thread::sleep(Duration::from_millis(50));
         let start = Instant::now();
@@ -945,7 +954,7 @@ fn gets_reply_from_before_the_end(served: u32, until_end: Duration) -> bool {
         request.answer().unwrap();
         thread::sleep(until_end);
         connection.disconnect();
-        pending.wait().1.is_ok()
+        pending.wait().reply().map(drop).is_ok()
     })
 }
 
@@ -983,7 +992,7 @@ fn a_request_says_who_calls_and_by_which_connection() {
         assert_eq!(request.connection().peer(), request.peer());
         // The request came by this connection: if it ends, the caller loses its call.
         request.connection().disconnect();
-        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Peer, Progress::Sent)));
+        assert_eq!(pending.wait().reply().map(drop), Err(CallError::Lost(Ended::Peer, Progress::Sent)));
     });
 }
 

@@ -82,7 +82,7 @@ fn call(connection: &Connection<Adapter>, answered: &Sender<()>) {
     let call = |number: usize| connection.start(Call::new(Stream::from(header(number as u32, 0)), 24));
     let mut calls: Vec<_> = (0..CALLS).map(|number| Some(call(number))).collect();
     for (_, number, _) in ANSWERS {
-        calls[number].take().unwrap().wait().1.unwrap();
+        calls[number].take().unwrap().wait().reply().map(drop).unwrap();
         answered.send(()).unwrap();
     }
 }

@@ -261,7 +261,7 @@ fn a_caller_waits_for_a_connection_no_longer_than_its_time_and_learns_why() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let started = slow.start(numbered(3).with_timeout(Duration::from_millis(100)));
     let in_time = async { tokio::time::timeout(Duration::from_secs(10), started).await };
-    let (_, outcome) = runtime.block_on(in_time).expect("nobody wakes the future");
+    let outcome = runtime.block_on(in_time).expect("nobody wakes the future").reply().map(drop);
     assert_eq!(outcome, Err(CallError::NotConnected(Error::Refused, Progress::NotSent)));
     assert!(begun.elapsed() >= Duration::from_millis(100));
     // A call that waits is made when there is a server.
@@ -304,7 +304,8 @@ fn calls_of_tasks_are_made_again_too() {
         for number in 0..CALLS {
             let repeatable = number % 2 == 0;
             let call = if repeatable { numbered(number).repeatable() } else { numbered(number) };
-            let (call, outcome) = tokio::time::timeout(Duration::from_secs(10), client.start(call)).await.unwrap();
+            let ended = tokio::time::timeout(Duration::from_secs(10), client.start(call)).await.unwrap();
+            let (outcome, call) = (ended.reply().map(drop), ended.into_call());
             outcomes.judge(number, repeatable, &call, &outcome, network.service.of(number));
         }
     });

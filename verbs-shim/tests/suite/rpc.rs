@@ -158,8 +158,9 @@ fn a_deferred_call_is_answered_later_by_another_thread() {
         assert!(request.reply().is_empty());
         request.accept().push(b"late");
         request.answer().unwrap();
-        let (call, outcome) = late.wait();
-        outcome.unwrap();
+        let ended = late.wait();
+        ended.reply().map(drop).unwrap();
+        let call = ended.into_call();
         assert_eq!(call.accepted(), Ok(&b"late"[..]));
     });
 }

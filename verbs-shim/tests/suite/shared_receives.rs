@@ -283,7 +283,7 @@ fn calls_that_wait_for_a_slot_hold_no_receive() {
                 becomes_so(|| !kept.lock().unwrap().is_empty());
                 let request = kept.lock().unwrap().remove(0);
                 answer(request);
-                pending.wait().1.unwrap();
+                pending.wait().reply().map(drop).unwrap();
             }
         });
     }
@@ -330,7 +330,8 @@ fn a_server_exposes_no_memory_in_its_own_calls() {
             });
             let mut message = Stream::from(header(accepted.xid(), 1));
             message.push_item(vec![0x5a; 5000]);
-            let (mut call, outcome) = accepted.start(Call::new(message, 24)).wait();
+            let ended = accepted.start(Call::new(message, 24)).wait();
+            let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
             assert_eq!(outcome, Err(CallError::NotRegistered(Error::SharedDomain)), "{version}");
             assert!(call.message().items().eq([vec![0x5a; 5000]]), "its buffers are back");
             accepted.call(&mut Call::new(Stream::from(header(accepted.xid(), 0)), 24)).unwrap().results().unwrap();

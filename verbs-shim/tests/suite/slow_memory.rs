@@ -124,7 +124,8 @@ fn answers_go_on_while_memory_for_another_is_registered() {
             comes_to_its_end(&client, |client| client.call(&mut null(client)).map(drop).unwrap());
         }
         gate.open();
-        let (call, outcome) = slow.wait();
+        let ended = slow.wait();
+        let (outcome, call) = (ended.reply().map(drop), ended.into_call());
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
     });
 }
@@ -142,7 +143,7 @@ fn a_call_is_sent_once_its_memory_is_registered() {
             thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(pending.progress(), Progress::Sent);
-        pending.wait().1.unwrap();
+        pending.wait().reply().map(drop).unwrap();
     });
 }
 
@@ -162,9 +163,9 @@ fn no_connection_is_locked_while_an_adapter_is_asked_for_what_takes_long() {
         for _ in 0..3 {
             client.call(&mut with_chunks(&client)).unwrap().results().unwrap();
         }
-        client.start(with_chunks(&client)).wait().1.unwrap();
+        client.start(with_chunks(&client)).wait().reply().map(drop).unwrap();
         drop(client.start(with_chunks(&client)));
-        block_on(client.start(with_chunks(&client))).1.unwrap();
+        block_on(client.start(with_chunks(&client))).reply().map(drop).unwrap();
         drop(client.start(with_chunks(&client)));
         let lost: Vec<_> = (0..3).map(|_| client.start(with_chunks(&client))).collect();
         client.connection().disconnect();
@@ -308,9 +309,10 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
     with_server(answer, |client, gate, _| {
         // From here on there are futures.
-        block_on(client.start(null(&client))).1.unwrap();
+        block_on(client.start(null(&client))).reply().map(drop).unwrap();
         gate.passed();
-        let (call, outcome) = block_on(client.start(with_chunks(&client)));
+        let ended = block_on(client.start(with_chunks(&client)));
+        let (outcome, call) = (ended.reply().map(drop), ended.into_call());
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
 
         // Not even if the driver is busy with something else.
@@ -323,7 +325,7 @@ fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
         drop(given_up);
         gate.open();
         for call in pending {
-            block_on(call).1.unwrap();
+            block_on(call).reply().map(drop).unwrap();
         }
         let last = client.start(with_chunks(&client));
         drop(client);
@@ -351,7 +353,8 @@ fn a_thread_that_starts_a_call_does_not_register_its_memory() {
         gate.wait_for_one();
         drop(client.start(with_chunks(&client)));
         gate.open();
-        let (call, outcome) = block_on(pending);
+        let ended = block_on(pending);
+        let (outcome, call) = (ended.reply().map(drop), ended.into_call());
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
         let passed = gate.passed();
         assert!(passed.iter().any(|(act, _)| *act == Act::Register), "{passed:?}");
@@ -386,7 +389,8 @@ fn a_thread_that_answers_elsewhere_does_nothing_that_takes_an_adapter_long() {
         answer(request());
         gate.wait_for_one();
         gate.open();
-        let (call, outcome) = pending.wait();
+        let ended = pending.wait();
+        let (outcome, call) = (ended.reply().map(drop), ended.into_call());
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
 
         // Nor is a connection that the server has dropped destroyed by the thread that drops its last request.
@@ -463,7 +467,7 @@ fn a_service_that_is_busy_holds_up_no_answer_that_is_given_elsewhere() {
         let in_time = answered.is_finished();
         drop(end);
         assert!(in_time, "it waits for the service");
-        assert_eq!(answered.join().unwrap().0.result(0), [7; OCTETS]);
-        held_up.wait().1.unwrap();
+        assert_eq!(answered.join().unwrap().reply().unwrap().result(0), [7; OCTETS]);
+        held_up.wait().reply().map(drop).unwrap();
     });
 }

@@ -205,7 +205,7 @@ fn calls_wait_if_the_server_answers_fewer_at_a_time() {
             let settings = with(Settings::builder().calls(64), versions);
             let client = Client::connect(here, address(), &settings).unwrap();
             let waiting: Vec<_> = (0..200).map(|_| client.start(Call::rpc(PROGRAM, 1, 0))).collect();
-            waiting.into_iter().for_each(|call| call.wait().1.unwrap());
+            waiting.into_iter().for_each(|call| call.wait().reply().map(drop).unwrap());
         });
         assert!(found.broken.is_empty(), "{versions:?} {served}: {:?}", found.broken);
         assert_eq!(found.transactions.len(), 200, "{versions:?} {served}");
@@ -270,7 +270,9 @@ fn call_only(client: &Client<Adapter>, lengths: &[usize]) -> Result<(), CallErro
         if number.is_multiple_of(2) {
             assert_eq!(client.call(&mut call)?.results(), Ok(&[][..]));
         } else {
-            (call, _) = client.start(call).wait();
+            let ended = client.start(call).wait();
+            assert_eq!(ended.reply()?.results(), Ok(&[][..]));
+            call = ended.into_call();
         }
         assert_eq!(call.reply(), b"");
         assert_eq!(call.message().items().collect::<Vec<_>>(), [vec![length as u8; length]], "its buffers are back");
@@ -413,7 +415,8 @@ fn call_and_answer(connection: &Connection<Adapter>, length: usize, barrier: &Ba
         request.answer().unwrap();
     }
     for (number, call) in calls.into_iter().enumerate() {
-        let (call, outcome) = call.wait();
+        let ended = call.wait();
+        let (outcome, call) = (ended.reply().map(drop), ended.into_call());
         assert_eq!((outcome, call.accepted()), (Ok(()), Ok(&[][..])), "{number}");
     }
     // Waits until the other end has its replies, too.

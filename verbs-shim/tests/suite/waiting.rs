@@ -68,7 +68,7 @@ fn with_calls_of(settings: &Settings, run: impl FnOnce(&Client<Adapter>, &mpsc::
 fn get_credits(client: &Client<Adapter>, calls: &mpsc::Receiver<Request<Adapter>>) {
     let first = client.start(echo::null(client));
     answer(calls);
-    first.wait().1.unwrap();
+    first.wait().reply().map(drop).unwrap();
 }
 
 fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
@@ -90,7 +90,7 @@ fn as_many_calls_are_in_flight_in_version_2_as_both_ends_permit() {
                 request.accept();
                 request.answer().unwrap();
             }
-            under_way.into_iter().for_each(|call| call.wait().1.unwrap());
+            under_way.into_iter().for_each(|call| call.wait().reply().map(drop).unwrap());
         });
     }
 }
@@ -292,7 +292,7 @@ fn however_many_wait_each_is_woken_a_few_times() {
                         polls.fetch_add(1, Ordering::Relaxed);
                         pending.as_mut().poll(context)
                     });
-                    counted.await.1.unwrap();
+                    counted.await.reply().map(drop).unwrap();
                 });
             }
             tasks.join_all().await;
@@ -313,21 +313,22 @@ fn a_future_whose_time_is_over_gives_its_call_up() {
             runtime.block_on(in_time).expect("nobody wakes the future")
         };
         let begun = Instant::now();
-        let (call, outcome) = wait(client.start(echo::null(client).with_timeout(SHORT)));
+        let ended = wait(client.start(echo::null(client).with_timeout(SHORT)));
+        let (outcome, call) = (ended.reply().map(drop), ended.into_call());
         assert_eq!(outcome, Err(CallError::TimedOut(Progress::Sent)));
         assert!(call.xid() != 0 && begun.elapsed() >= SHORT && begun.elapsed() < Duration::from_secs(5));
         // It is answered late, before the next call is, and nobody is harmed.
         answer(calls);
         let next = client.start(echo::null(client));
         answer(calls);
-        wait(next).1.unwrap();
+        wait(next).reply().map(drop).unwrap();
         // Then there is no slot for one more call.
         let under_way: Vec<_> = (0..Settings::client().calls()).map(|_| client.start(echo::null(client))).collect();
-        let (_, outcome) = wait(client.start(echo::null(client).with_timeout(SHORT)));
+        let outcome = wait(client.start(echo::null(client).with_timeout(SHORT))).reply().map(drop);
         assert_eq!(outcome, Err(CallError::TimedOut(Progress::NotSent)));
         under_way.iter().for_each(|_| answer(calls));
         for pending in under_way {
-            pending.wait().1.unwrap();
+            pending.wait().reply().map(drop).unwrap();
         }
     });
 }
@@ -357,7 +358,7 @@ fn connections_are_set_up_for_futures() {
             let connecting: Vec<_> = (0..20).map(|_| Client::connecting(&here, address, &Settings::client())).collect();
             for client in connecting {
                 let client = client.await.unwrap();
-                client.start(echo::null(&client)).await.1.unwrap();
+                client.start(echo::null(&client)).await.reply().map(drop).unwrap();
             }
             // Connections that nobody waits for end.
             drop((0..20).map(|_| Client::connecting(&here, address, &Settings::client())).collect::<Vec<_>>());

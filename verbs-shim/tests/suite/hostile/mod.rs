@@ -304,7 +304,8 @@ fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut
         message.push_item(vec![xid as u8; item]);
         let room = random.below(300);
         let call = Call::new(message, 24 + random.below(5000) as u32).with_result(vec![xid as u8; room]);
-        let (mut call, outcome) = client.start(call).wait();
+        let ended = client.start(call).wait();
+        let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
         if outcome != Err(CallError::TimedOut(Progress::Sent)) {
             assert!(call.message().items().eq([vec![xid as u8; item]]), "buffers come back");
             assert_eq!(call.rooms()[0], vec![xid as u8; room], "nobody has written to it");
@@ -433,7 +434,8 @@ fn properties_that_nobody_can_mean_stop_neither_a_client_nor_a_server() {
                 for item in [0, 6000] {
                     let mut message = Stream::from(rpc_call(client.xid(), 2, 0));
                     message.push_item(vec![7; item]);
-                    let (_, outcome) = client.start(Call::new(message, 28).with_result(vec![0; item])).wait();
+                    let outcome =
+                        client.start(Call::new(message, 28).with_result(vec![0; item])).wait().reply().map(drop);
                     // The peer fills a chunk of several segments with holes.
                     let is_fine = matches!(outcome, Ok(()) | Err(CallError::Refused(_) | CallError::NoReply));
                     assert!(is_fine, "{family:?} {property:?} {item}: {outcome:?}");
@@ -563,7 +565,7 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
             let pending: Vec<_> =
                 (0..7).map(|_| client.start(Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24))).collect();
             for pending in pending {
-                pending.wait().1.unwrap();
+                pending.wait().reply().map(drop).unwrap();
             }
             assert_eq!(server.join().unwrap(), [1, 1, 2, 1, 2]);
         });
@@ -590,7 +592,7 @@ fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(
         let (header, _) = rpcrdma::v1::Header::decode(&peer.got[0]).unwrap();
         let result = header.chunks().unwrap().writes.iter().next().unwrap().iter().next().unwrap();
         peer.send(&message(result), Some(result.handle));
-        let outcome = pending.wait().1;
+        let outcome = pending.wait().reply().map(drop);
         (peer, outcome, connection.ended())
     });
     while peer.look(SECOND) {}

@@ -124,8 +124,9 @@ impl<'a> Caller<'a> {
             }
         };
         answer(request);
-        let (call, outcome) = pending.wait();
-        outcome.unwrap();
+        let ended = pending.wait();
+        ended.reply().map(drop).unwrap();
+        let call = ended.into_call();
         self.call = call;
         self.look();
     }

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::rpc::AuthSys;
-use rpcrdma_verbs::{Call, CallError, Client, Pending, Provider, Settings, Version, Versions};
+use rpcrdma_verbs::{Call, CallError, CallOutcome, Client, Pending, Provider, Settings, Version, Versions};
 
 pub(crate) use self::compound::Attributes;
 use self::compound::{Compound, GETATTR, GETFH};
@@ -137,8 +137,9 @@ impl<V: Provider> Nfs4<V> {
         let Flight { mut compound, mut pending } = flight;
         let mut patience = Patience::new(self.patience);
         loop {
-            let (call, outcome) = pending.wait();
-            outcome.map_err(|error| self.unanswered(error))?;
+            let ended = pending.wait();
+            ended.reply().map(drop).map_err(|error| self.unanswered(error))?;
+            let call = ended.into_call();
             match compound.results(&call) {
                 Ok(_) => return Ok(call),
                 // Its sequence number has been used.
@@ -164,7 +165,7 @@ impl<V: Provider> Nfs4<V> {
             self.client.connection().disconnect();
         }
         for transfer in flights.drain(..) {
-            let _: (Call, Result<(), CallError>) = transfer.flight.pending.wait();
+            let _: CallOutcome = transfer.flight.pending.wait();
         }
     }
 }
