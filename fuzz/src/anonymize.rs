@@ -15,16 +15,16 @@ const INFINIBAND: u16 = 247;
 /// Octets of an Ethernet header.
 const HEADER: usize = 14;
 
-/// A copy of a capture: its frames, each with the index of its original.
+/// A copy of a capture: frames, each with the index of the original.
 struct Copy {
     frames: Vec<(usize, Record)>,
 }
 
 /// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
 ///
-/// The frames are anonymized under two keys. An octet of a copy is zero, or that of the original, or it follows from the key: then
-/// the two copies differ there. If the script only loses, cuts, repeats and moves frames, as many messages that can be
-/// read, and RPCs, are found in a copy as in the original, or in those of its frames that were not dropped.
+/// The frames are anonymized under two keys. An octet of a copy is zero, or the original octet, or follows from the
+/// key: then the two copies differ there. If the script only loses, cuts, repeats and moves frames, as many readable
+/// messages and RPCs are found in a copy as in the original, or in the frames of the original that were not dropped.
 ///
 /// # Panics
 /// If this does not hold.
@@ -68,7 +68,7 @@ fn records(mut reader: Reader<&[u8]>) -> Vec<Record> {
     records
 }
 
-/// The copy under a key; `None` if it is refused.
+/// The copy under a key; `None` for a refused copy.
 fn copy(records: &[Record], key: [u8; 32]) -> Option<Copy> {
     let (mut file, mut dissector) = (Vec::new(), Dissector::new(config()));
     let Ok(mut anonymizer) = Anonymizer::pcapng(&mut file, &Key::new(key)) else { unreachable!() };
@@ -105,14 +105,14 @@ fn copy(records: &[Record], key: [u8; 32]) -> Option<Copy> {
     Some(Copy { frames: copies })
 }
 
-/// A copy is as long as its original, or has only the innermost packet of it, in Ethernet or InfiniBand.
+/// A copy is as long as the original, or has only the innermost packet, in Ethernet or InfiniBand.
 fn is_as_long(original: &Record, copy: &Frame<'_>) -> bool {
     let is_whole = (copy.link.0, copy.data.len(), copy.length) == (original.link, original.data.len(), original.length);
     is_whole || ([ETHERNET, INFINIBAND].contains(&copy.link.0) && copy.data.len() <= original.data.len() + HEADER)
 }
 
-/// In no run of octets that chance does not explain are both copies the same, but neither zero nor the original. The innermost
-/// packet may begin anywhere in its original.
+/// In no run of octets that chance does not explain are both copies the same, but neither zero nor the original. The
+/// innermost packet may begin anywhere in the original.
 fn explained(original: &Record, one: &Record, other: &Record, index: usize) {
     let copies = (&one.data[..], &other.data[..]);
     if is_explained(&original.data, copies) {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! "Which" is a program; bits 0 and 1 of "how" say whether these are results, and of a callback. "First" and "second"
-//! are lengths of chunks; those of a call are at the Positions 44 and 44 more than the first.
+//! are lengths of chunks; chunks of a call are at the Positions 44 and 44 more than the first.
 
 use rpcrdma_dissector::nfs::{self, Procedure, Reduced, Walk};
 

@@ -23,8 +23,8 @@ const LONGEST: u32 = 12_000;
 const ROOM: u32 = 8;
 
 /// With the octets as a source of choices: whatever the driver reports and the network delivers, each output names
-/// memory that there is, a Receive is given back once, a buffer that is too small stays as it is, and each event has
-/// few consequences.
+/// existing memory, a Receive is given back once, a buffer that is too small is not written, and each event has few
+/// consequences.
 ///
 /// # Panics
 /// If this does not hold.
@@ -57,8 +57,8 @@ enum Side {
     Responder,
 }
 
-/// State of one end. Its endpoint and its channel are in memory of their own size, so that a sanitiser sees accesses
-/// beyond it.
+/// State of one end. The endpoint and the channel are in memory of exactly their size, so that a sanitiser sees other
+/// accesses.
 #[derive(Default)]
 struct End {
     endpoint: Vec<u64>,
@@ -73,7 +73,7 @@ struct End {
     begun: Vec<rpcrdma_input>,
 }
 
-/// A Payload stream: its start, and its length. The rest is zeros.
+/// A Payload stream: the start, and the length. The rest is zeros.
 #[derive(Clone, Default)]
 struct Stream {
     head: Vec<u8>,
@@ -273,7 +273,7 @@ impl Ends {
         }
     }
 
-    /// A Send arrives, cut or changed now and then. In version 2, the channel says whom it is for.
+    /// A Send arrives, cut or changed now and then. In version 2, the channel finds the receiver.
     fn arrive(&mut self, side: Side, octets: &[u8], choices: &mut Choices<'_>) {
         let mut octets = octets.to_vec();
         match choices.below(40) {
@@ -414,7 +414,7 @@ impl Ends {
         }
     }
 
-    /// Settings that a driver changes, and questions that it asks.
+    /// Settings that a driver changes, and questions that a driver asks.
     fn set(&mut self, choices: &mut Choices<'_>) {
         let (requester, responder) =
             (self.requester.endpoint.as_mut_ptr().cast(), self.responder.endpoint.as_mut_ptr().cast());

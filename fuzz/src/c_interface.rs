@@ -1,4 +1,4 @@
-//! The C interface with any octets: it says what the codec says.
+//! The C interface with any octets: the same results as from the codec.
 
 use std::mem::{MaybeUninit, zeroed};
 
@@ -21,7 +21,7 @@ use rpcrdma_capi::{
 };
 
 /// For any octets: a Send is decoded, refused, judged and encoded again as without the C interface, and a Responder
-/// that receives it has an end of what it asks for.
+/// that receives the Send stops asking at some time.
 ///
 /// # Panics
 /// If this does not hold.
@@ -38,7 +38,7 @@ pub fn c_interface(octets: &[u8]) {
     }
 }
 
-/// A structure and an error, and which of them was written.
+/// Returns a structure and an error, and says which was written.
 fn decode<T>(decode: impl FnOnce(*mut T, *mut rpcrdma_decode_error) -> rpcrdma_status) -> Result<T, (u32, usize)> {
     let (mut message, mut error) = (MaybeUninit::uninit(), rpcrdma_decode_error { kind: 0, offset: 0, answer: 0 });
     match decode(message.as_mut_ptr(), &mut error) {
@@ -159,7 +159,7 @@ fn arrived(version: u32, octets: &[u8]) -> u32 {
     }
 }
 
-/// A Responder receives the octets, if they are for it, and refuses what is delivered.
+/// A Responder receives suitable octets, and refuses delivered calls.
 fn received(version: u32, octets: &[u8]) {
     match arrived(version, octets) {
         RPCRDMA_ARRIVED_VERSION_1 | RPCRDMA_ARRIVED_CALL => {}

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use rpcrdma_dissector::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
 
-/// Scripts name a capture by its index in this list, so new ones go to the end. Numbers are taken modulo the length of
+/// Scripts name a capture by the index in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the index itself.
 pub(crate) const NAMES: [&str; 27] = [
     "nfs41_callback",
@@ -39,7 +39,7 @@ pub(crate) const NAMES: [&str; 27] = [
     "situations/iwarp_reply_unacknowledged",
 ];
 
-/// Returns the folder of the captures: beside the program, if it runs where there is no repository.
+/// Returns the folder of the captures: beside the program, if there is no repository.
 fn folder() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("captures")));
     let in_repository = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures");
@@ -49,7 +49,7 @@ fn folder() -> PathBuf {
 /// A frame that scripts can change.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// Its number in the real capture; 0 if it is not from there.
+    /// The number of the frame in the real capture; 0 for another frame.
     pub(crate) origin: u64,
     pub(crate) time: u64,
     pub(crate) link: u16,
@@ -70,17 +70,18 @@ impl Record {
     }
 }
 
-/// A capture, and what the dissector finds in it undisturbed. The dissector's own tests prove that this is the truth.
+/// A capture, and the findings of the dissector for the undisturbed capture. The dissector's own tests prove that this
+/// is the truth.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) records: Vec<Record>,
-    /// Every rebuilt RPC message, by XID and whether it is a reply. Several connections may use the same XID.
+    /// Every rebuilt RPC message, by XID and kind. Several connections may use the same XID.
     pub(crate) rpcs: HashMap<(u32, bool), Vec<Vec<u8>>>,
     /// The calls whose reply was sent and did not arrive: a capture that lacks the refusal may show that reply.
     pub(crate) refused: HashSet<u32>,
     /// Every complete Send.
     pub(crate) sends: HashSet<Vec<u8>>,
-    /// The rules that are broken in it, each with the frame that breaks it.
+    /// Broken rules, each with the frame of the violation.
     broken: HashSet<(&'static str, u64)>,
     /// The frames that brought a Send With Invalidate.
     invalidating: HashSet<u64>,
@@ -128,7 +129,7 @@ impl Known {
             || slug == "invalidate-foreign" && self.broken.iter().any(|(known, _)| *known == slug) && invalidates()
     }
 
-    /// The content of a frame between the headers that may differ in a copy of it, and its checksum.
+    /// The content of a frame between the checksum and the headers that may differ in a copy.
     fn content(&self, frame: u64) -> &[u8] {
         let index = frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
         let record = index.and_then(|index| self.records.get(index));

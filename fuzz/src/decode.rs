@@ -11,8 +11,8 @@ use crate::oracle::same;
 use crate::reference::{self, Body, Refusal};
 use crate::version_2;
 
-/// For any octets: the codec finds what the reference decoder finds, or refuses them for the same reason at the same
-/// place.
+/// For any octets: the codec finds the same as the reference decoder, or refuses the octets for the same reason at the
+/// same place.
 ///
 /// # Panics
 /// If the two differ.

@@ -1,4 +1,4 @@
-//! Hex dumps: any text, and octets as other programs print them.
+//! Hex dumps: any text, and octets in the formats of other programs.
 //!
 //! The first octet of the input chooses: 0 stands for text, others for one of [`FORMS`], in which what follows is
 //! printed.
@@ -10,10 +10,10 @@ const OCTETS: usize = 1024;
 /// The most that a dump may hold.
 const MOST: usize = 1 << 20;
 
-/// Prints a line of at most 16 octets; the number is its offset.
+/// Prints a line of at most 16 octets; the number is the offset.
 type Form = fn(usize, &[u8]) -> String;
 
-/// Dumps as other programs print them.
+/// Dumps in the formats of other programs.
 const FORMS: [Form; 8] = [
     // xxd -p.
     |_, line| joined(line, ""),
@@ -33,8 +33,8 @@ const FORMS: [Form; 8] = [
     |offset, line| format!("<7>[   12.345678] rpcrdma: {offset:08x}: {:<47}  {}", joined(line, " "), characters(line)),
 ];
 
-/// For any text: reading it as a hex dump ends, and either holds no more than a Send can, or says where in the text the
-/// fault is. For any octets: however they are printed, they are read again.
+/// For any text: reading the text as a hex dump ends, and either returns no more than a Send can have, or says where in
+/// the text the fault is. For any octets: after printing in any format, reading returns the same octets.
 ///
 /// # Panics
 /// If this does not hold.

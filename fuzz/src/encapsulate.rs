@@ -15,7 +15,7 @@ const LARGEST: usize = 60_000;
 /// The most octets that an encapsulation adds.
 pub(crate) const ADDED: usize = 128;
 
-/// `record` in the encapsulation `way`, with `number` as its session; unchanged if it cannot be in that one.
+/// Returns `record` in the encapsulation `way`, with `number` as the session; unchanged if impossible.
 pub(crate) fn encapsulate(record: &Record, way: u8, number: u16) -> Record {
     let how = ENCAPSULATIONS.get(usize::from(way) % ENCAPSULATIONS.len());
     let wrapped = how.filter(|_| record.data.len() <= LARGEST).and_then(|how| wrap(record, *how, number));

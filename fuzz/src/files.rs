@@ -9,8 +9,8 @@ const OCTETS: usize = 4 << 20;
 /// The most frames.
 const FRAMES: usize = 20_000;
 
-/// For any octets: reading them as a capture file ends, and finds the same whether they come all at once or a few at a
-/// time.
+/// For any octets: reading the octets as a capture file ends, and finds the same for all octets at once and for a few
+/// at a time.
 ///
 /// # Panics
 /// If this does not hold.

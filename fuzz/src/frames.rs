@@ -27,8 +27,8 @@ const SHOWN: usize = 1 << 20;
 /// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
 ///
 /// No more comes out than the input allows. If the script only loses, cuts, repeats and moves frames, every complete
-/// message and RPC that comes out is one of the real capture, and no frame breaks a rule that it does not break there.
-/// A finding may only be one of two possibilities, the other being that the capture lacks something.
+/// message and RPC is one of the real capture, and no frame breaks a rule that the same frame does not break there. A
+/// finding may only be one of two possibilities, the other being that the capture lacks something.
 ///
 /// # Panics
 /// If this does not hold.
@@ -64,13 +64,13 @@ fn script(octets: &[u8]) {
     run.finish();
 }
 
-/// A running dissector, and what is required of it.
+/// A running dissector, with the properties to check.
 struct Run {
     dissector: Dissector,
     checker: Checker,
     /// The capture that everything found must be part of.
     known: Option<&'static Known>,
-    /// The number of each frame in the real capture, by its number here minus one.
+    /// The number of each frame in the real capture, by the number here minus one.
     origins: Vec<u64>,
     frames: u64,
     octets: usize,
@@ -96,7 +96,7 @@ struct Shown {
     written: Written,
 }
 
-/// Counts what is written, and discards it.
+/// Counts and discards written octets.
 #[derive(Default)]
 struct Written(usize);
 
@@ -257,7 +257,7 @@ impl Run {
     }
 }
 
-/// Checks that all items of a rebuilt RPC are in it.
+/// Checks that a rebuilt RPC contains all items.
 fn whole(rebuilt: &Rebuilt) {
     for item in &rebuilt.items {
         assert_eq!(rebuilt.data(item).len(), item.length as usize, "an item beyond the end of its RPC");

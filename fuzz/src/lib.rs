@@ -1,6 +1,6 @@
 //! The fuzz targets, as functions of octets: each panics if a property does not hold.
 //!
-//! A target is a thin wrapper around one of these; `cargo test` runs them on the corpus.
+//! A target is a thin wrapper around one of these; `cargo test` runs all on the corpus.
 #![deny(unsafe_code)]
 
 mod anonymize;

@@ -1,4 +1,4 @@
-//! Chunk lists: every way to look at them, in the form of the reference decoder, and as chosen by the fuzzer.
+//! Chunk lists: every way to read a list, in the form of the reference decoder, and as chosen by the fuzzer.
 
 use arbitrary::Arbitrary;
 use rpcrdma::lists::{self, ReadList, WriteChunk, WriteList};

@@ -1,4 +1,4 @@
-//! Properties: the codec and the reference decoder agree, and an encoder writes as many octets as it says.
+//! Properties: the codec and the reference decoder agree, and an encoder writes exactly the announced octets.
 
 use core::fmt::Debug;
 
@@ -9,12 +9,12 @@ use crate::reference::Refusal;
 /// The octet with which buffers are filled, to show where something was written.
 const FILL: u8 = 0xa5;
 
-/// Checks that the codec found what the reference decoder found, or refused it for the same reason.
+/// Checks that the codec found the same as the reference decoder, or refused the input for the same reason.
 pub(crate) fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
     assert_eq!(found, expected, "{what}: the codec, and what the reference decoder says");
 }
 
-/// Returns what `encode` writes: as much as it says, in no smaller buffer, and nothing after it.
+/// Returns what `encode` writes: exactly the announced length, in no smaller buffer, and nothing afterwards.
 pub(crate) fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
     let mut buffer = vec![FILL; length + 5];
     assert_eq!(encode(&mut buffer), Ok(length), "as long as it says");

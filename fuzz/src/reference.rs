@@ -1,6 +1,7 @@
 //! A second decoder, written from the specifications with plain nom combinators, to compare the first with.
 //!
-//! It shares nothing with the codec except the names of the errors. It allocates, and is not meant to be fast.
+//! The reference decoder shares nothing with the codec except the names of the errors. Allocation is allowed, and speed
+//! is no aim.
 
 pub mod v2;
 
@@ -63,13 +64,13 @@ pub struct Chunks {
     pub reply: Option<Vec<Segment>>,
 }
 
-/// A flavor and its body (RFC 5531 section 8.2).
+/// A flavor and a body (RFC 5531 section 8.2).
 pub type Auth = (u32, Vec<u8>);
 
 /// An RPC Call (RFC 5531 section 9).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Transaction ID, version of RPC, program, its version, procedure.
+    /// Transaction ID, version of RPC, program, version of the program, procedure.
     pub words: [u32; 5],
     /// Credentials of the caller.
     pub credential: Auth,
@@ -77,7 +78,7 @@ pub struct Call {
     pub verifier: Auth,
 }
 
-/// An RPC Reply (RFC 5531 section 9), after its transaction ID.
+/// An RPC Reply (RFC 5531 section 9), after the transaction ID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// `MSG_ACCEPTED`: verifier, `accept_stat`, the versions of a `PROG_MISMATCH`.
@@ -94,7 +95,7 @@ pub type AuthSys = (u32, Vec<u8>, u32, u32, Vec<u32>);
 /// An `RPCSEC_GSS` credential (RFC 2203 section 5): version, procedure, sequence number, service, handle.
 pub type Gss = ([u32; 4], Vec<u8>);
 
-/// A failure on its way up: its kind, and the octets from the item to the end of the input.
+/// A failure on the way up: the kind, and the octets from the item to the end of the input.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     kind: Option<&'static str>,
@@ -129,7 +130,7 @@ fn finish<'a, T>(input: &'a [u8], kind: &'static str, parsed: Parsed<'a, T>) -> 
     }
 }
 
-/// A transport header of version 1, and how many octets follow it.
+/// Returns a transport header of version 1, and the number of octets that follow.
 ///
 /// # Errors
 /// Where there is none.
@@ -162,8 +163,8 @@ fn version_1(input: &[u8]) -> Parsed<'_, Header> {
     Ok((rest, Header { xid, credit, body }))
 }
 
-/// An `RDMA_ERROR` of any version (RFC 8166 section 4.5): transaction ID, version and credit, what it says, and how
-/// many octets follow it.
+/// An `RDMA_ERROR` of any version (RFC 8166 section 4.5): transaction ID, version and credit, the error, and the number
+/// of octets that follow.
 ///
 /// # Errors
 /// Where there is none.
@@ -234,7 +235,7 @@ pub fn reaction(kind: &str, is_responder: bool) -> &'static str {
     }
 }
 
-/// An RPC Call, and how many octets follow it.
+/// Returns an RPC Call, and the number of octets that follow.
 ///
 /// # Errors
 /// Where there is none.
@@ -247,7 +248,7 @@ pub fn call(input: &[u8]) -> Result<(Call, usize), Refusal> {
     finish(input, "truncated", call.parse(input))
 }
 
-/// An RPC Reply with its transaction ID, and how many octets follow it.
+/// Returns an RPC Reply with the transaction ID, and the number of octets that follow.
 ///
 /// # Errors
 /// Where there is none.
@@ -271,10 +272,10 @@ fn denied(input: &[u8]) -> Parsed<'_, Reply> {
     alternative("reject_status", mismatch, error).parse(input)
 }
 
-/// The body of an `AUTH_SYS` credential, and how many octets follow it.
+/// Returns the body of an `AUTH_SYS` credential, and the number of octets that follow.
 ///
 /// # Errors
-/// Where it is not one.
+/// The refusal of any other input.
 pub fn auth_sys(input: &[u8]) -> Result<(AuthSys, usize), Refusal> {
     finish(input, "truncated", (be_u32, limited("auth_sys_length", 255), be_u32, be_u32, groups).parse(input))
 }
@@ -289,10 +290,10 @@ fn groups(input: &[u8]) -> Parsed<'_, Vec<u32>> {
     Ok((rest, groups))
 }
 
-/// The body of an `RPCSEC_GSS` credential, and how many octets follow it.
+/// Returns the body of an `RPCSEC_GSS` credential, and the number of octets that follow.
 ///
 /// # Errors
-/// Where it is not one.
+/// The refusal of any other input.
 pub fn gss(input: &[u8]) -> Result<(Gss, usize), Refusal> {
     let words = map((be_u32, be_u32, be_u32, be_u32), |(version, procedure, sequence, service)| {
         [version, procedure, sequence, service]
@@ -325,7 +326,7 @@ fn alternative<'a, T>(
     }
 }
 
-/// Opaque data with its padding (RFC 4506 section 4.10).
+/// Opaque data with padding (RFC 4506 section 4.10).
 fn opaque(input: &[u8]) -> Parsed<'_, Vec<u8>> {
     let (rest, length) = be_u32(input)?;
     let (rest, data) = take((length as usize).div_ceil(4) * 4).parse(rest)?;

@@ -13,11 +13,11 @@ use crate::lists::ChosenLists;
 use crate::oracle::encoded;
 use crate::version_2;
 
-/// For any octets: whatever decodes is encoded to the same octets. Then, with the octets as a source of choices: a
-/// header, or a reply to its chunks, that is encoded decodes to the same again.
+/// For any octets: whatever decodes is encoded to the same octets. Then, with the octets as a source of choices: an
+/// encoded header, or an encoded reply to its chunks, decodes to the same again.
 ///
 /// # Panics
-/// If it is not the same, or too small a buffer is accepted.
+/// If the result differs, or too small a buffer is accepted.
 pub fn round_trip(octets: &[u8]) {
     same_octets(octets);
     let mut choices = Unstructured::new(octets);

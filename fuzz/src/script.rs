@@ -1,4 +1,4 @@
-//! Frames as described by an input: a piece of a real capture, and what is done to it.
+//! Frames as described by an input: a piece of a real capture, and the changes.
 //!
 //! ```text
 //!  0        1        2             4             6
@@ -13,10 +13,11 @@
 //! +--------+--------+-------------+-------------+-------------+
 //! ```
 //!
-//! "Which" is a capture; its top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in
-//! the low half and [`Config`] in the high half. "Frames" is the number of frames after the first; from 8192 on it
-//! stands for one of 64 short pieces. Numbers are big-endian and taken modulo what is possible, so that every input is
-//! a script. The kind 0x14 puts all frames into the encapsulation that "value" names, also into several, one around the other.
+//! "Which" is a capture; the top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in
+//! the low half and [`Config`] in the high half. "Frames" is the number of frames after the first; a number from 8192
+//! on stands for one of 64 short pieces. Numbers are big-endian and taken modulo what is possible, so that every input
+//! is a script. The kind 0x14 puts all frames into the encapsulation that "value" names, also into several, one around
+//! the other.
 
 use rpcrdma_dissector::Config;
 
@@ -26,13 +27,13 @@ use crate::wrap::wrap;
 
 /// The most frames that a script makes.
 const FRAMES: usize = 8192;
-/// The most octets that they have together.
+/// Maximum number of octets of all frames together.
 const OCTETS: usize = 8 << 20;
 /// Number of frames of a capture that an input can name.
 const MANY: usize = 1 << 13;
-/// The most frames that it gets if it names more.
+/// Number of frames for a script that names more.
 const SHORT: usize = 64;
-/// The most copies of a frame that a step makes, unless bit 5 of its kind allows more.
+/// Maximum number of copies of a frame in one step, unless bit 5 of the kind allows more.
 const COPIES: usize = 256;
 /// Extent of the headers, where most changes go.
 const HEADERS: usize = 128;
@@ -160,8 +161,7 @@ impl Script {
         rest
     }
 
-    /// Repeats the frame many times, with a word in it counting up, and the packet number too if bit 4 of the kind says
-    /// so.
+    /// Repeats the frame many times, with a word counting up, and the packet number too if bit 4 of the kind says so.
     fn flood(&mut self, at: usize, step: &Step<'_>) {
         let Some(mut record) = self.records.get(at).cloned() else { return };
         let mut copies = Vec::new();

@@ -1,4 +1,4 @@
-//! iWARP in other TCP segments than those it was captured in.
+//! iWARP in other TCP segments than in the capture.
 
 use rpcrdma_dissector::{Config, Dissector, Event};
 use rpcrdma_gen::Choices;
@@ -18,7 +18,7 @@ const ETHERNET: usize = 14;
 /// twice or change places with their neighbour. The same messages come out, in the same order.
 ///
 /// # Panics
-/// If they do not.
+/// If the results differ.
 pub fn iwarp(octets: &[u8]) {
     let mut choices = Choices::of_octets(octets);
     let known = Known::get(choices.one_of(&IWARP).copied().unwrap_or_default());
@@ -48,7 +48,7 @@ fn messages(records: impl Iterator<Item = Record>) -> Vec<Vec<u8>> {
     messages
 }
 
-/// The record in pieces; alone if it has no TCP payload over IPv4 and Ethernet, or was cut.
+/// The record in pieces; the whole record if there is no TCP payload over IPv4 and Ethernet, or the record was cut.
 fn cut(record: &Record, choices: &mut Choices<'_>) -> Vec<Record> {
     let Some((header, payload)) = tcp(record) else { return vec![record.clone()] };
     let mut pieces = Vec::new();
@@ -70,7 +70,7 @@ fn cut(record: &Record, choices: &mut Choices<'_>) -> Vec<Record> {
     pieces
 }
 
-/// The headers of a TCP segment, and its payload if there is some.
+/// The headers of a TCP segment, and the payload.
 fn tcp(record: &Record) -> Option<(&[u8], &[u8])> {
     let ip = record.data.get(ETHERNET..)?;
     let is_tcp = record.data.get(12..14)? == [8, 0] && ip.get(9) == Some(&6);

@@ -12,7 +12,7 @@ use crate::lists::{ChosenLists, chunks, read_segments, visit};
 use crate::oracle::{encoded, same};
 use crate::reference::{self, v2};
 
-/// The octets as they are, and again as version 2.
+/// The octets unchanged, and again as version 2.
 fn versions(octets: &[u8]) -> [Vec<u8>; 2] {
     let mut patched = octets.to_vec();
     if let Some(version) = patched.get_mut(4..8) {
@@ -21,7 +21,7 @@ fn versions(octets: &[u8]) -> [Vec<u8>; 2] {
     [octets.to_vec(), patched]
 }
 
-/// The codec finds what the reference decoder finds, or refuses it for the same reason.
+/// Checks that the codec finds the same as the reference decoder, or refuses the octets for the same reason.
 pub(crate) fn decode(octets: &[u8]) {
     for octets in versions(octets) {
         for (family, expected) in [(Family::A, v2::family_a(&octets)), (Family::B, v2::family_b(&octets))] {
@@ -82,7 +82,7 @@ fn judged(error: DecodeError, length: usize) {
     }
 }
 
-/// Checks that an `RDMA2_ERROR` of any version says what the reference decoder finds in it when read as version 2.
+/// Checks that an `RDMA2_ERROR` of any version says the same as the reference decoder finds when reading version 2.
 fn error_reply(octets: &[u8]) {
     let [_, patched] = versions(octets);
     for (family, expected) in [(Family::A, v2::family_a(&patched)), (Family::B, v2::family_b(&patched))] {

@@ -51,7 +51,7 @@ fn erf(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
     octets
 }
 
-/// Source and destination GID, and the packet from the Base Transport Header to its ICRC.
+/// Source and destination GID, and the packet from the Base Transport Header to the ICRC.
 fn transport(frame: &[u8]) -> Option<([u8; 16], [u8; 16], &[u8])> {
     let ip = frame.get(14..)?;
     let mapped = |at: usize| {

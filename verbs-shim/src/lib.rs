@@ -1,4 +1,4 @@
-//! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts), blocking or async.
+//! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166) and version 2 (drafts), blocking or async.
 //!
 //! Calls name a program, a version and a procedure. Arguments and results are octets of XDR. Data that the Upper-Layer
 //! Binding allows to be reduced travels by RDMA Read and Write, between the caller's own buffers. Both ends may make
@@ -23,13 +23,13 @@
 //!
 //! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] returns a
 //!   [`Pending`], which is a future for any runtime.
-//! - [`Reconnecting`] is a client that connects again when its connection is lost.
+//! - [`Reconnecting`] is a client that connects again after the loss of a connection.
 //! - [`Server`] accepts connections, and passes each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made
 //!   of procedures.
-//! - [`Stream`] is a message. Its data items have buffers of their own, and move by RDMA.
+//! - [`Stream`] is a message. Each data item has a buffer, and moves by RDMA.
 //! - [`Settings`] are the maximum number of calls in flight, the sizes of Sends, and timeouts.
 //! - [`loopback`] needs no hardware and no privileges, and refuses what hardware refuses. The module `rdma`, with the
-//!   feature `rdma`, is for the adapters that rdma-core has drivers for (Linux). It alone contains unsafe code.
+//!   feature `rdma`, is for the adapters that rdma-core has drivers for (Linux). No other module contains unsafe code.
 //!
 //! # A client and a server
 //! ```
@@ -100,10 +100,10 @@
 //! | `rdma::Device::towards` | 4 seconds |
 //! | [`Connection::disconnect`], dropping a connection, a server or a region; registering memory in any of the above; [`Server::bind`] and all that finds or opens an adapter | as long as the adapter and the operating system take: they cannot be interrupted |
 //!
-//! A call is cancelled by dropping its [`Pending`], or when its time is over. That harms no other call. A call that was
-//! not sent is never sent. A call that was sent may still be carried out; until its reply comes, or [`grace`] is over,
-//! it keeps its slot and its buffers, which the other side may read and write. Then they are freed, or come back by
-//! [`Connection::returned`]. Dropping a [`Connecting`] ends the connection when it comes about.
+//! A call is cancelled by dropping its [`Pending`], or by a timeout. That harms no other call. A call that was not sent
+//! is never sent. A call that was sent may still be carried out; until the reply comes, or [`grace`] is over, the call
+//! keeps its slot and its buffers, which the other side may read and write. Then the buffers are freed, or come back by
+//! [`Connection::returned`]. Dropping a [`Connecting`] gives the connection up.
 //!
 //! [`connect_timeout`]: SettingsBuilder::connect_timeout
 //! [`timeout`]: SettingsBuilder::timeout

@@ -4,8 +4,9 @@
 //! No event is emitted while anything is locked, because a subscriber may do anything. Each event names the `peer`, and
 //! events of calls name the `xid`.
 //!
-//! The end of a connection is reported when this end learns of it: at once, as the driver attends to idle connections.
-//! If the operating system has no thread for the driver, it is reported when the connection is next used.
+//! The end of a connection is reported when this end learns of that end: at once, as the driver attends to idle
+//! connections. If the operating system has no thread for the driver, the report comes with the next use of the
+//! connection.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,7 +19,7 @@ use crate::message::call::CallError;
 use crate::message::ended::Ended;
 use crate::verbs::Error;
 
-/// Emits an event, its fields formatted with `Display`. Without the feature, the fields are not even computed.
+/// Emits an event, with fields formatted by `Display`. Without the feature, the fields are not even computed.
 macro_rules! emit {
     ($level:ident, $text:literal, $($name:ident = $value:expr),+) => {
         #[cfg(feature = "tracing")]

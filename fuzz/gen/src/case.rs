@@ -1,4 +1,4 @@
-//! A message with its verdict.
+//! A message with a verdict.
 
 use rpcrdma::rules::{self, Rule, Severity};
 
@@ -8,13 +8,13 @@ use crate::message::Message;
 /// Reaction of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It takes the message as a good one.
+    /// The receiver takes the message as a good one.
     Accept,
-    /// It sends nothing back.
+    /// The receiver sends nothing back.
     Discard,
     /// An `RDMA_ERROR` with `ERR_CHUNK` goes back.
     ErrChunk,
-    /// An error with the versions it supports goes back.
+    /// An error with the supported versions goes back.
     ErrVers,
     /// `RDMA2_ERR_BAD_XDR`.
     BadXdr,
@@ -27,7 +27,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// As the specifications call it.
+    /// The name in the specifications.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Answer {
         })
     }
 
-    /// Reaction of a Requester where a Responder answers like this: in version 1 it never answers.
+    /// Reaction of a Requester where a Responder answers like this: a Requester of version 1 never answers.
     const fn of_requester(self) -> Self {
         match self {
             Self::Accept | Self::BadPropval | Self::InvalHtype => self,
@@ -74,18 +74,18 @@ impl Answer {
 pub struct Broken {
     /// The rule.
     pub rule: &'static Rule,
-    /// Severity of breaking it in this way.
+    /// Severity of breaking the rule in this way.
     pub severity: Severity,
     /// Octets from the start of the message to what is wrong.
     pub offset: usize,
-    /// The answer that a Responder owes to it; `None` if that is not specified.
+    /// The answer that a Responder owes; `None` if that is not specified.
     pub answer: Option<Answer>,
 }
 
-/// A message with its verdict, which follows from how it was made.
+/// A message with a verdict, which follows from the construction.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Change that was made, and the message it was made to. No two named cases have the same name.
+    /// Change that was made, and the original message. No two named cases have the same name.
     pub name: String,
     /// The wire format.
     pub format: Format,
@@ -95,7 +95,7 @@ pub struct Case {
     pub octets: Vec<u8>,
     /// The Call that a Reply answers, if the verdict is about both.
     pub call: Option<Vec<u8>>,
-    /// Rules that it breaks; none if it is valid. The first is the one that it was made for.
+    /// Broken rules; empty for a valid message. The first is the intended one.
     pub broken: Vec<Broken>,
 }
 
@@ -135,7 +135,7 @@ impl Case {
         self
     }
 
-    /// Reaction due from a Responder that receives it; `None` if that is not specified.
+    /// Reaction due from a receiving Responder; `None` if that is not specified.
     #[must_use]
     pub fn responder(&self) -> Option<Answer> {
         match self.broken.as_slice() {
@@ -144,7 +144,7 @@ impl Case {
         }
     }
 
-    /// Reaction due from a Requester that receives it; `None` if that is not specified.
+    /// Reaction due from a receiving Requester; `None` if that is not specified.
     #[must_use]
     pub fn requester(&self) -> Option<Answer> {
         self.responder().map(Answer::of_requester)
@@ -158,12 +158,12 @@ pub struct Base {
     pub name: String,
     /// The message.
     pub message: Message,
-    /// The Call that it answers, if it is a Reply.
+    /// The Call of a Reply.
     pub call: Option<Message>,
 }
 
 impl Base {
-    /// The message as it is.
+    /// The message without a change.
     #[must_use]
     pub fn valid(&self) -> Case {
         let case = self.with("valid", "", &self.message);

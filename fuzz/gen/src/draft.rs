@@ -1,4 +1,4 @@
-//! A header as labelled words: where each field stands, and what happens if it has another value.
+//! A header as labelled words: each field with an offset, and the consequences of another value.
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,7 +12,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::V1, Self::V2a, Self::V2b];
 
     /// `1`, `2a` or `2b`.
@@ -35,12 +35,12 @@ impl Format {
     }
 }
 
-/// Purpose of a message, from which its sender follows.
+/// Purpose of a message, from which the sender follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// A Requester sends it.
+    /// Sent by a Requester.
     Call,
-    /// A Responder sends it.
+    /// Sent by a Responder.
     Reply,
 }
 
@@ -130,7 +130,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The message as it is sent.
+    /// The octets of the message.
     #[must_use]
     pub fn octets(&self) -> Vec<u8> {
         let header = self.words.iter().flat_map(|(_, word)| word.to_be_bytes());
@@ -143,7 +143,7 @@ impl Draft {
         self.words.len() * 4
     }
 
-    /// Octets before the word with this label; those of the header if there is none.
+    /// Octets before the word with this label; the length of the header if there is none.
     #[must_use]
     pub fn offset(&self, label: Label) -> usize {
         4 * self.words.iter().position(|(each, _)| *each == label).unwrap_or(self.words.len())

@@ -1,4 +1,4 @@
-//! Any octets as labelled words, as far as they can be told apart.
+//! Any octets as labelled words, as far as recognisable.
 
 use crate::draft::{At, Draft, Field, Format, Label, List};
 
@@ -29,7 +29,7 @@ impl Format {
 
 impl Draft {
     /// Labels the words of a header up to the first that makes no sense; what follows is the payload. No octet is lost:
-    /// [`Self::octets`] returns them all.
+    /// [`Self::octets`] returns all.
     #[must_use]
     pub fn read(format: Format, octets: &[u8]) -> Self {
         let mut reader = WordReader { words: Vec::new(), rest: octets };

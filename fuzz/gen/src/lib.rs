@@ -1,9 +1,8 @@
-//! Messages of RPC-over-RDMA to test a receiver with, valid and broken, each with its verdict: which rules it breaks,
-//! where, and what a Responder and a Requester have to do about it.
+//! Messages of RPC-over-RDMA to test a receiver with, valid and broken, each with a verdict: the broken rules, the
+//! place of the defect, and the reactions due from a Responder and a Requester.
 //!
-//! The verdict follows from how the message was made. Nothing here judges a message: `fuzz/tests/messages.rs`
-//! asks the codec, its rules and the reference decoder, and all of them have to agree. So this is a third opinion,
-//! besides theirs.
+//! The verdict follows from how the message was made. Nothing here judges a message: `fuzz/tests/messages.rs` asks the
+//! codec, the rules and the reference decoder, and all have to agree. So this is a third opinion, besides theirs.
 //!
 //! [`named`] makes the same list each time: every shape of chunk lists, with every kind of defect, at every place, with
 //! every value at a boundary. [`random`] makes others from [`Choices`]: of a seed, or of a fuzzer. Both use the same

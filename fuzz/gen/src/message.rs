@@ -1,4 +1,4 @@
-//! A message with chunk lists as its sender means it.
+//! A message with chunk lists as meant by the sender.
 
 use crate::draft::{At, Draft, Field, Format, Label, List, Role};
 
@@ -16,7 +16,7 @@ pub struct Segment {
 /// A Read segment (RFC 8166 section 3.4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Position of its chunk in the Payload stream.
+    /// Position of the chunk in the Payload stream.
     pub position: u32,
     /// The memory.
     pub target: Segment,
@@ -44,7 +44,7 @@ pub struct Message {
     pub writes: Vec<Vec<Segment>>,
     /// The Reply chunk.
     pub reply: Option<Vec<Segment>>,
-    /// The Payload stream, if it is inline.
+    /// The inline Payload stream, if any.
     pub inline: Option<Vec<u8>>,
 }
 
@@ -68,7 +68,7 @@ impl Message {
         }
     }
 
-    /// Returns the list of a segment of `long`, and its index there.
+    /// Returns the list of a segment of `long`, and the index in that list.
     #[must_use]
     pub const fn long_entry(&self, index: usize) -> (List, usize) {
         match self.format {
@@ -86,7 +86,7 @@ impl Message {
         }
     }
 
-    /// Its header as labelled words, and what follows.
+    /// The header as labelled words, and the payload.
     #[must_use]
     pub fn draft(&self) -> Draft {
         let mut words = Words(vec![
@@ -120,13 +120,13 @@ impl Message {
         Draft { words: words.0, payload: self.inline.clone().unwrap_or_default() }
     }
 
-    /// The message as it is sent.
+    /// The octets of the message.
     #[must_use]
     pub fn octets(&self) -> Vec<u8> {
         self.draft().octets()
     }
 
-    /// Octets of the RPC header of a Call (RFC 5531 section 9); of the shortest one if it is not inline.
+    /// Octets of the RPC header of a Call (RFC 5531 section 9); of the shortest one for a Call that is not inline.
     pub(crate) fn rpc_header(&self) -> u32 {
         // Each of the credential and the verifier is a flavor, a length, and so many octets with padding.
         let inline = self.inline.as_deref().unwrap_or_default();
@@ -138,7 +138,7 @@ impl Message {
         header.filter(|header| *header as usize <= inline.len()).unwrap_or(40)
     }
 
-    /// Octets of the unreduced Payload stream: what is inline or in the long chunk, and each item with its padding.
+    /// Octets of the unreduced Payload stream: the octets inline or in the long chunk, and each item with padding.
     #[must_use]
     pub fn unreduced(&self) -> u64 {
         let stream = match &self.inline {
@@ -153,7 +153,7 @@ impl Message {
     }
 }
 
-/// The words of a header, as they are added to it.
+/// The words of a header, in the order of the wire.
 struct Words(Vec<(Label, u32)>);
 
 impl Words {

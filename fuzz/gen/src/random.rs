@@ -27,7 +27,7 @@ pub fn named(format: Format, role: Role) -> Vec<Case> {
     cases
 }
 
-/// Every case that can be made of a valid message, which is not among them.
+/// Every case of a valid message, without the message itself.
 #[must_use]
 pub fn of(base: &Base) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -49,7 +49,7 @@ pub fn random(choices: &mut Choices<'_>, format: Format, role: Role) -> Case {
     random_of(choices, &base)
 }
 
-/// A random case of a valid message: one of four is the message as it is, the others have one change, which most often
+/// A random case of a valid message: one of four is the message unchanged, the others have one change, which most often
 /// is a defect.
 #[must_use]
 pub fn random_of(choices: &mut Choices<'_>, base: &Base) -> Case {

@@ -1,12 +1,12 @@
-//! Messages as they were sent, to make cases of.
+//! Messages as sent, to make cases from.
 
 use crate::draft::{Draft, Field, Format, Label, List, Role};
 use crate::message::{Message, Read, Segment};
 
-/// Reads a Call or a Reply with chunk lists that are whole. Nothing judges it: what a broken message is made into,
+/// Reads a Call or a Reply with chunk lists that are whole. Nothing is judged: what a broken message is made into,
 /// breaks more than the case says.
 ///
-/// It returns `None` for octets that no [`Message`] has, and for a Reply with a Read list.
+/// Returns `None` for octets that no [`Message`] has, and for a Reply with a Read list.
 #[must_use]
 pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
     let Draft { words, payload } = Draft::read(format, octets);
@@ -36,7 +36,7 @@ pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
 }
 
 impl Message {
-    /// Takes the next word of a header; `None` if the words before it leave no place for it.
+    /// Takes the next word of a header; `None` if the earlier words leave no place.
     fn take(&mut self, label: Label, word: u32, payload: &[u8]) -> Option<()> {
         match label {
             Label::Xid => self.xid = word,
@@ -53,7 +53,7 @@ impl Message {
         Some(())
     }
 
-    /// The last segment of this list; a new one of a chunk, if its first word comes.
+    /// The last segment of this list; a new one of a chunk, for the first word of a segment.
     fn segment(&mut self, list: List, field: Field) -> Option<&mut Segment> {
         let chunk = match list {
             List::Call => return self.long.last_mut().map(|read| &mut read.target),

@@ -8,7 +8,7 @@ use crate::message::{Message, Read, Segment, length};
 /// The lengths of the segments of each chunk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
-    /// The chunk with the Call itself: it has the length it needs, in this many segments; none if the Call is inline.
+    /// The chunk with the Call itself: as long as needed, in this many segments; none if the Call is inline.
     long: u32,
     reads: Vec<Vec<u32>>,
     writes: Vec<Vec<u32>>,
@@ -97,7 +97,7 @@ impl Shape {
         Self { long, reads, writes, reply }
     }
 
-    /// True if a Reply can be about it: it has nothing that concerns the Call alone.
+    /// True if a Reply can have this shape: nothing concerns the Call alone.
     pub(crate) const fn is_of_reply(&self) -> bool {
         self.long == 0 && self.reads.is_empty()
     }
@@ -179,7 +179,7 @@ impl Memory<'_, '_> {
         lengths.iter().map(|length| self.segment(*length)).collect()
     }
 
-    /// Far from both ends of the memory, so that a defect of its length is no other defect.
+    /// Far from both ends of the memory, so that a defect of the length is no other defect.
     fn segment(&mut self, length: u32) -> Segment {
         self.registered += 1;
         let handle = (self.choices.word() & 0xffff_ff00) | self.registered;
@@ -187,7 +187,7 @@ impl Memory<'_, '_> {
     }
 }
 
-/// The program that is called: its procedure 1 takes data items, of which each may be reduced, and then a word.
+/// The program that is called: procedure 1 takes data items, of which each may be reduced, and then a word.
 const PROGRAM: u32 = 0x2000_0166;
 
 /// The inline part of a Call with these items reduced, and the Read list.
@@ -216,7 +216,7 @@ fn split(length: u32, parts: u32) -> Vec<u32> {
     (1..=parts).map(|part| if part == parts { length - each * (parts - 1) } else { each }).collect()
 }
 
-/// The chunk as a Reply returns it: filled from the front with a multiple of `unit`.
+/// Returns the chunk in a Reply: filled from the front with a multiple of `unit`.
 fn returned(chunk: &[Segment], used: Used, unit: u64) -> Vec<Segment> {
     let mut left = match used {
         Used::Nothing => 0,

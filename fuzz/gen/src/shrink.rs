@@ -4,8 +4,8 @@ use crate::draft::{Format, Role};
 use crate::message::Message;
 use crate::read::read;
 
-/// Makes a message smaller as long as `fails` says that it still fails: without list entries and segments, without
-/// octets at its end, with zeros instead of other words. The result fails, and no single step makes it smaller.
+/// Makes a message smaller as long as `fails` returns true: without list entries and segments, without octets at the
+/// end, with zeros instead of other words. The result fails, and no single step makes a smaller failing message.
 ///
 /// `fails` is asked at most as often as the message has octets, squared.
 #[must_use]
@@ -18,7 +18,7 @@ pub fn shrink(format: Format, role: Role, octets: &[u8], mut fails: impl FnMut(&
     smallest
 }
 
-/// Each single way to make a message smaller, those that take most away first.
+/// Returns each single way to make a message smaller, the greatest reductions first.
 fn steps(format: Format, role: Role, octets: &[u8]) -> Vec<Vec<u8>> {
     let mut steps: Vec<Vec<u8>> = Vec::new();
     if let Some(message) = read(format, role, octets) {
@@ -35,7 +35,7 @@ fn steps(format: Format, role: Role, octets: &[u8]) -> Vec<Vec<u8>> {
     steps
 }
 
-/// The message without one entry or one segment of each of its lists.
+/// Returns the message without one entry or one segment, for each one in each list.
 fn without_entries(message: &Message) -> Vec<Message> {
     let mut without = Vec::new();
     if message.reply.is_some() {

@@ -1,4 +1,4 @@
-//! A server of `verbs-shim` on the loopback, and a peer that sends it anything.
+//! A server of `verbs-shim` on the loopback, and a peer that sends anything.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -26,8 +26,8 @@ const MEMORY: usize = 1 << 16;
 const SOON: Duration = Duration::from_secs(5);
 const RESULT: [u8; 8] = *b"a result";
 
-/// With the octets as choices: a server answers a peer that sends anything, and afterwards still answers a client that does as
-/// it should; when it has stopped, no memory is registered, and no connection has ended for a fault of its own.
+/// With the octets as choices: a server answers a peer that sends anything, and afterwards still answers a correct
+/// client; when the server has stopped, no memory is registered, and no connection has ended for a fault of the server.
 ///
 /// # Panics
 /// If this does not hold.
@@ -129,13 +129,13 @@ impl Peer {
         must(adapter.connected(&peer.queue_pair, SOON)).map(|_| peer)
     }
 
-    /// It fails once the connection has ended, which the next completion says.
+    /// A failure means that the connection has ended, which the next completion says.
     fn post_receive(&self, id: u64) {
         let receive = self.receives.get(id as usize).map(|region| Local::all(region, RECEIVE));
         receive.map(|local| self.adapter.post_receive(&self.queue_pair, id, local));
     }
 
-    /// Sends until the server has enough of it.
+    /// Sends until the server ends the connection.
     fn attack(&mut self, choices: &mut Choices<'_>, format: Format) {
         for _ in 0..=choices.below(MESSAGES as u32) {
             let mut octets = message(choices, format, Role::Call, &[1, 2, 3]);
@@ -164,7 +164,7 @@ impl Peer {
         draft.octets()
     }
 
-    /// Sends a message, and waits until it has arrived; `None` once the connection has ended.
+    /// Sends a message, and waits for the arrival; `None` once the connection has ended.
     fn send(&self, octets: Vec<u8>, invalidated: Option<u32>) -> Option<()> {
         let (length, id) = (octets.len(), RECEIVES as u64);
         let region = must(self.adapter.register(&self.domain, octets, Access::empty()));

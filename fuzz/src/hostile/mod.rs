@@ -28,7 +28,7 @@ const RECEIVE: usize = 4096;
 /// The most octets of what is called and replied.
 const LONGEST: u32 = 10_000;
 
-/// The version of a connection, as its octets choose it.
+/// The version of a connection, as chosen by the octets.
 fn format(choices: &mut Choices<'_>) -> Format {
     *choices.one_of(&Format::ALL).unwrap_or(&Format::V1)
 }

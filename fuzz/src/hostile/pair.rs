@@ -1,4 +1,4 @@
-//! A Requester and a Responder, and between them somebody who changes what they send.
+//! A Requester and a Responder, and between the two somebody who changes messages.
 
 use rpcrdma_gen::Choices;
 
@@ -6,9 +6,9 @@ use super::requester::RequesterDriver;
 use super::responder::ResponderDriver;
 use super::{EVENTS, RECEIVES, format, mutate, terms};
 
-/// With the octets as a source of choices: what [`requester`](super::requester) and [`responder`](super::responder) have to
-/// keep to, they keep to when some of their messages are changed, dropped or repeated on the way; and as long as none is, the
-/// Responder only touches memory that the Requester exposes.
+/// With the octets as a source of choices: the duties of [`requester`](super::requester) and
+/// [`responder`](super::responder) hold even if some messages are changed, dropped or repeated on the way; and as long
+/// as none is, the Responder only touches memory that the Requester exposes.
 ///
 /// # Panics
 /// If this does not hold.
@@ -93,7 +93,7 @@ impl Pair {
         self.one_in > 0 || self.requester.has_cancelled
     }
 
-    /// The Responder touched exposed memory only, unless somebody changed where it is.
+    /// The Responder touched exposed memory only, unless somebody changed the segments.
     fn look(&mut self) {
         let is_disturbed = self.is_disturbed();
         for handle in self.responder.touched.drain(..) {

@@ -45,12 +45,12 @@ pub(super) struct RequesterDriver {
     calls: HashMap<CallId, u32>,
     /// Steps by these numbers.
     streams: HashMap<CallId, Vec<u8>>,
-    /// Memory that the peer can reach: whose it is.
+    /// Memory that the peer can reach: the call that owns each handle.
     pub(super) exposed: HashMap<u32, CallId>,
     /// Messages that were sent and have yet to arrive.
     pub(super) sent: VecDeque<Vec<u8>>,
     next: u32,
-    /// A call was given up, so its memory may be taken away while the peer uses it.
+    /// A call was given up, so the memory may be taken away while the peer uses the memory.
     pub(super) has_cancelled: bool,
     is_over: bool,
 }

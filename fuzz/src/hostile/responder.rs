@@ -40,7 +40,7 @@ pub(super) struct ResponderDriver {
     delivered: Vec<CallId>,
     /// The replies that are not sent.
     replies: HashMap<CallId, Vec<u8>>,
-    /// Messages that were sent and have yet to arrive, each with the handle that it invalidates.
+    /// Messages that were sent and have yet to arrive, each with the handle to invalidate.
     pub(super) sent: VecDeque<(Vec<u8>, Option<u32>)>,
     /// The handles of the memory that was read or written.
     pub(super) touched: Vec<u32>,
@@ -178,7 +178,7 @@ impl ResponderDriver {
     }
 }
 
-/// True if the reference decoder can read the message, with `length` octets behind its header.
+/// Checks that the reference decoder can read the message, with `length` octets behind the header.
 fn is_readable(format: Format, octets: &[u8], inline: usize) {
     let mut octets = octets.to_vec();
     if let (true, Some(version)) = (format != Format::V1, octets.get_mut(4..8)) {

@@ -18,7 +18,7 @@ pub struct HeaderV2 {
     pub flags: Option<u32>,
     /// `rdma_htype`.
     pub htype: u32,
-    /// The part that it selects.
+    /// The selected part.
     pub body: BodyV2,
 }
 
@@ -27,7 +27,7 @@ pub struct HeaderV2 {
 pub enum BodyV2 {
     /// `rdma_inv_handle` and the Call chunk, if there are such; and the lists, empty if there are none.
     Lists(Option<u32>, Option<Vec<(u32, Segment)>>, Chunks),
-    /// `rdma_err`, and the words of its arm.
+    /// `rdma_err`, and the words of the union's arm.
     Error(u32, Vec<u32>),
     /// Transport properties.
     Properties(Vec<(u32, Value)>),
@@ -50,7 +50,7 @@ pub enum Value {
     Unknown(Vec<u8>),
 }
 
-/// A header of drafts -00 to -02, and how many octets follow it.
+/// Returns a header of drafts -00 to -02, and the number of octets that follow.
 ///
 /// # Errors
 /// Where there is none.
@@ -76,7 +76,7 @@ fn parse_a(input: &[u8]) -> Parsed<'_, HeaderV2> {
     Ok((rest, HeaderV2 { xid, credit, flags: Some(flags), htype, body }))
 }
 
-/// A header of drafts -03 to -07, and how many octets follow it.
+/// Returns a header of drafts -03 to -07, and the number of octets that follow.
 ///
 /// # Errors
 /// Where there is none.

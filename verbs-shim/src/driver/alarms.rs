@@ -15,7 +15,7 @@ pub(super) struct Alarms {
 }
 
 impl Alarms {
-    /// Sets an alarm, or its waker if it is set already. Returns the previous waker.
+    /// Sets an alarm, or only the waker if the alarm is set already. Returns the previous waker.
     pub(super) fn set(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) -> Option<Waker> {
         let key = *alarm.get_or_insert_with(|| {
             self.last = self.last.wrapping_add(1);
@@ -24,7 +24,7 @@ impl Alarms {
         self.wakers.insert(key, waker.clone())
     }
 
-    /// Takes an alarm away. Returns its waker.
+    /// Takes an alarm away. Returns the waker.
     pub(super) fn clear(&mut self, alarm: &mut Option<Alarm>) -> Option<Waker> {
         alarm.take().and_then(|alarm| self.wakers.remove(&alarm))
     }

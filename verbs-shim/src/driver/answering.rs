@@ -1,4 +1,4 @@
-//! The Responder of a connection, and the memory of the calls that it answers.
+//! Calls of the other side, and the memory that answering takes.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -47,7 +47,7 @@ pub(crate) struct Answering<V: Verbs> {
     items: Vec<Item>,
 }
 
-/// A call that is answered, until its reply is on its way.
+/// A call of the other side, until the reply has been sent.
 struct Answer<R> {
     call: Option<CallId>,
     stage: AnswerStage,
@@ -66,10 +66,10 @@ struct Answer<R> {
 /// Stage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AnswerStage {
-    /// No call uses it.
+    /// No call uses this entry.
     #[default]
     Free,
-    /// In use until the Send of its reply has completed, or the reply was pulled.
+    /// In use until the Send of the reply has completed, or the other side has read the reply.
     Open,
     /// Like `Open`, but memory for the Responder's last request could not be registered.
     Refused,
@@ -158,7 +158,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// The Send of a reply has completed, and all earlier work of the reply with it: frees its memory.
+    /// Frees the memory of an answer, because the Send of the reply has completed, and all earlier work of the reply.
     pub(super) fn sent(&mut self, jobs: &mut Jobs<V>, number: usize) {
         self.close(jobs, number, None);
     }
@@ -192,7 +192,7 @@ impl<V: Provider> Answering<V> {
         Some(DeliveredCall { number, xid: answer.xid, message, reply })
     }
 
-    /// Answers a call, and takes its buffers.
+    /// Answers a call, and moves the buffers of `delivered` into the answer.
     pub(super) fn reply(&mut self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
         let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
@@ -203,7 +203,7 @@ impl<V: Provider> Answering<V> {
         Ok(form)
     }
 
-    /// Forgets a call that has no reply, and takes its buffers.
+    /// Ends a call that has no reply, and moves the buffers of `delivered` into the answer.
     pub(super) fn forget(&mut self, jobs: &mut Jobs<V>, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
         let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
@@ -215,7 +215,7 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Carries out the next request of the Responder. Returns false if there was none. `occupied`: unanswered calls
-    /// whose Receives are posted again; only version 2 needs it.
+    /// whose Receives are posted again; only for version 2.
     pub(super) fn step(
         &mut self,
         resources: &Resources<V>,
@@ -258,7 +258,7 @@ impl<V: Provider> Answering<V> {
         Ok(true)
     }
 
-    /// Copies a part of a call from its Send into the message.
+    /// Copies a part of a call from a Send into the message.
     fn place(
         &mut self,
         resources: &Resources<V>,
@@ -380,7 +380,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Nothing of an answer is in progress any more: deregisters its memory. The Responder may wait for that.
+    /// Nothing of an answer is in progress any more: deregisters the memory. The Responder may wait for that.
     fn close(&mut self, jobs: &mut Jobs<V>, number: usize, call: Option<CallId>) {
         if let Some(answer) = self.answers.get_mut(number)
             && answer.stage != AnswerStage::Free
@@ -438,7 +438,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Returns true if the Responder's request has to wait. It is then asked for again later.
+    /// Returns true if the Responder's request has to wait. The Responder then asks again later.
     fn is_delayed(&mut self, number: usize, call: CallId, delay: Duration) -> Result<bool, Ended> {
         let answer = self.answer(number)?;
         if delay.is_zero() || answer.delay == AnswerDelay::Over {
@@ -486,7 +486,7 @@ impl<V: Provider> Answering<V> {
         Ok(number)
     }
 
-    /// Pulls a part of a call, after registering the memory for it.
+    /// Reads a part of a call by RDMA, after registering the memory.
     fn read(
         &mut self,
         resources: &Resources<V>,
@@ -516,7 +516,7 @@ impl<V: Provider> Answering<V> {
         Ok(self.responder.handle(next)?)
     }
 
-    /// Writes a part of a reply, after registering its memory.
+    /// Writes a part of a reply by RDMA, after registering the memory.
     fn write(
         &mut self,
         resources: &Resources<V>,
@@ -551,7 +551,7 @@ impl<V: Provider> Answering<V> {
         Ok(self.responder.handle(next)?)
     }
 
-    /// Completes a call. A call that was pulled is first taken out of its region.
+    /// Completes a call. A call that was read by RDMA first leaves its region.
     fn deliver(
         &mut self,
         resources: &Resources<V>,
@@ -594,9 +594,9 @@ impl<V: Provider> Answering<V> {
     }
 }
 
-/// Returns the purpose of a reply's Send, and its stream. The Responder then forgets the call, unless the other side is
+/// Returns the purpose and the stream of a reply's Send. The Responder then forgets the call, unless the other side is
 /// to pull the reply; and nothing was kept of a call that was refused at once. A part of a continued reply is copied,
-/// so nothing depends on its Send.
+/// so the Send needs no memory of the answer.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],
@@ -636,7 +636,7 @@ impl<R> Default for Answer<R> {
 }
 
 impl<R> Answer<R> {
-    /// Returns its deadline.
+    /// Returns the deadline of the answer.
     const fn ends(&self) -> Option<Instant> {
         match self.delay {
             AnswerDelay::Until(until) => Some(until),
@@ -657,7 +657,7 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Takes a buffer of the reply, or makes one from `length` of its octets.
+    /// Takes a buffer of the reply, or copies `length` octets of the reply.
     fn take_reply_buffer<V: Verbs<Region = R>>(
         &mut self,
         resources: &Resources<V>,

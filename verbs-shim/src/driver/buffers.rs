@@ -1,4 +1,4 @@
-//! Receive and send buffers of a connection, which stay registered as long as it lasts.
+//! Receive and send buffers of a connection, registered until the connection ends.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -15,15 +15,14 @@ use crate::message::stream::Stream;
 use crate::verbs::Error;
 use crate::verbs::{Access, Local, Operation, Remote, Verbs, Work};
 
-/// Number of Sends for which a connection has buffers from its beginning. Most are free again before the next one, so
-/// few connections need more.
+/// Number of send buffers of a new connection. Most are free again before the next one, so few connections need more.
 const FIRST_SENDS: usize = 4;
 
-/// Receive and send buffers of a connection, and its posted work.
+/// Buffers for receiving and sending, and the posted work of a connection.
 pub(crate) struct Buffers<V: Verbs> {
     receives: Receives<V>,
-    /// Messages that were copied out of their Receives, by name. Those whose credit was returned have new names, after the
-    /// others.
+    /// Messages that were copied out of their Receives, by name. Messages whose credit was returned have new names,
+    /// after the others.
     copies: BTreeMap<u32, Vec<u8>>,
     next_copy: u32,
     first_copy: u32,
@@ -75,14 +74,14 @@ pub(super) struct OutgoingSend<'a, P> {
 pub(super) enum Sent {
     Nothing,
     Call(CallId),
-    /// The reply with this number. Its memory is free when the Send has completed.
+    /// The reply with this number. The memory of the reply is free when the Send has completed.
     Reply(usize),
 }
 
 impl<V: Verbs> Buffers<V> {
-    /// Registers the buffers, in one slab for Receives of its own and one for the first Sends, and posts the Receives.
-    /// `receives`: number of Receives, and of those that only version 2 needs. `sends`: maximum number of Sends in
-    /// flight. `sizes`: of a Send and of a Receive.
+    /// Registers the buffers, in one slab for the connection's own Receives and one for the first Sends, and posts the
+    /// Receives. `receives`: number of Receives in version 1, and of additional Receives for version 2. `sends`:
+    /// maximum number of Sends in flight. `sizes`: of a Send and of a Receive.
     pub(super) fn new(
         resources: &Resources<V>,
         counts: BufferCounts,
@@ -126,7 +125,7 @@ impl<V: Verbs> Buffers<V> {
         self.receives.take_further()
     }
 
-    /// Adds receive buffers, and posts them.
+    /// Adds and posts receive buffers.
     pub(super) fn add_receives(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
         self.receives.add(resources, slab)
     }
@@ -137,7 +136,7 @@ impl<V: Verbs> Buffers<V> {
         is_short.then(|| (mem::take(&mut self.further_sends), self.send_size))
     }
 
-    /// Returns true if one more work request can be posted, even if it is a Send.
+    /// Returns true if one more work request of any kind can be posted.
     pub(super) fn are_ready(&self) -> bool {
         self.send_queue_free > 0 && !self.idle.is_empty()
     }
@@ -151,8 +150,8 @@ impl<V: Verbs> Buffers<V> {
         self.receives.post(resources, receive)
     }
 
-    /// Counts a completed Receive. Returns the name of the message, or `None` if the other side has sent more messages than
-    /// it may.
+    /// Counts a completed Receive. Returns the name of the message, or `None` if the other side has exceeded its
+    /// credits.
     #[must_use = "a peer that sends too much must be disconnected"]
     pub(super) fn received(&mut self, receive: u32) -> Option<u32> {
         self.receives.received(receive)
@@ -163,7 +162,7 @@ impl<V: Verbs> Buffers<V> {
         self.receives.pending().saturating_sub(1)
     }
 
-    /// Returns the shared Receives that the connection holds to their queue, because it is over.
+    /// Returns the connection's shared Receives to their queue at the end of the connection.
     pub(super) fn give_back_receives(&mut self) {
         self.receives.give_back();
     }
@@ -172,7 +171,7 @@ impl<V: Verbs> Buffers<V> {
         self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())
     }
 
-    /// Copies a message of this length, and posts its Receive again. Returns the name of the copy.
+    /// Copies a message of this length, and posts the Receive again. Returns the name of the copy.
     pub(super) fn copy(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<u32, Error> {
         let octets = self.octets(resources, receive, length)?;
         let name = self.next_copy;
@@ -184,7 +183,8 @@ impl<V: Verbs> Buffers<V> {
         Ok(name)
     }
 
-    /// Copies a message of this length that has to wait, if its Receive is shared. It keeps its name and its credit.
+    /// Copies a message of this length that has to wait, if the Receive is shared. The message keeps its name and
+    /// credit.
     pub(super) fn keep(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<(), Error> {
         if self.receives.are_shared() && !self.copies.contains_key(&receive) {
             let octets = self.octets(resources, receive, length)?;
@@ -194,18 +194,18 @@ impl<V: Verbs> Buffers<V> {
         Ok(())
     }
 
-    /// A message was copied to where it is used, and is not needed here: posts a shared Receive. The message keeps its name
-    /// and its credit.
+    /// Posts the shared Receive of a message that was copied to where the octets are used. posts a shared Receive. The
+    /// message keeps its name and credit.
     pub(super) fn taken(&mut self, receive: u32) -> Result<(), Error> {
         self.receives.copied(receive)
     }
 
-    /// Returns true if this message uses a credit: in its Receive, or as if it were there.
+    /// Returns true if this message uses a credit: in a Receive, or in a copy that counts as one.
     pub(super) const fn uses_credit(&self, receive: u32) -> bool {
         receive < self.first_copy
     }
 
-    /// Releases a message: posts its Receive again, or drops the copy.
+    /// Releases a message: posts the Receive again, or drops the copy.
     pub(super) fn release(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
         let octets = self.copies.remove(&receive);
         if self.uses_credit(receive) {
@@ -265,7 +265,7 @@ impl<V: Verbs> Buffers<V> {
     }
 
     /// Posts an RDMA Write of no octets, of which the other side's program learns nothing. If the send queue is full,
-    /// the work in it does the same.
+    /// the queued work does the same.
     pub(super) fn keep_alive(&mut self, resources: &Resources<V>) -> Result<(), Error> {
         let Some(region) = self.sends.first().filter(|_| self.are_ready()) else { return Ok(()) };
         let (handle, offset) = (0, 0);

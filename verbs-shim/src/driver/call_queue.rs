@@ -1,13 +1,13 @@
 //! Queue of the threads and futures that wait for a free call slot of a connection, in order of arrival.
 //!
-//! A free slot is for the first in the queue, and nobody else is woken for it. If the first was woken but leaves
-//! without using the slot, because its future was dropped, the next one is woken: every change of the queue, and every
-//! slot that becomes free, calls [`CallQueue::next_waker`].
+//! A free slot is for the first in the queue, and wakes nobody else. If the first was woken but leaves without using
+//! the slot, because the future was dropped, the next one is woken: every change of the queue, and every slot that
+//! becomes free, calls [`CallQueue::next_waker`].
 
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// Number of an entry in the queue. `None` while its owner is not in the queue.
+/// Number of an entry in the queue. `None` for a caller that is not in the queue.
 pub(crate) type QueuePosition = Option<u64>;
 
 /// Behaviour of a call if no slot is free.
@@ -17,7 +17,7 @@ pub(crate) enum WaitMode<'a> {
     Never,
     /// A thread waits, and tries again whenever something happens.
     Thread,
-    /// A future waits, and tries again when it is woken.
+    /// A future, woken to try again.
     Future(&'a Waker),
 }
 
@@ -50,7 +50,7 @@ impl CallQueue {
         self.waiting.insert(number, waker).flatten()
     }
 
-    /// Leaves the queue. Returns its waker, as [`wait`](Self::wait) does.
+    /// Leaves the queue. Returns the waker, as [`wait`](Self::wait) does.
     pub(super) fn leave(&mut self, position: &mut QueuePosition) -> Option<Waker> {
         position.take().and_then(|number| self.waiting.remove(&number)).flatten()
     }
@@ -60,7 +60,7 @@ impl CallQueue {
         self.waiting.first_key_value().is_some_and(|(_, waker)| waker.is_none())
     }
 
-    /// Takes the waker of the first entry, to be woken if a slot is free. Returns it once.
+    /// Takes the waker of the first entry, to be woken if a slot is free. Returns each waker once.
     pub(super) fn next_waker(&mut self) -> Option<Waker> {
         self.waiting.first_entry().and_then(|mut first| first.get_mut().take())
     }

@@ -1,4 +1,4 @@
-//! The Requester of a connection, and the memory of its calls.
+//! Calls of this end, and the memory of these calls.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -61,7 +61,7 @@ pub(crate) struct Calling<V: Verbs> {
     ended: Option<Ended>,
 }
 
-/// A call, from its beginning until its outcome was taken.
+/// A call, until its outcome was taken.
 struct Ticket<R> {
     call: Call,
     xid: u32,
@@ -70,7 +70,7 @@ struct Ticket<R> {
     regions: Regions<CallRegistration, R>,
     /// Reason why a buffer could not be registered.
     refused: Option<Error>,
-    /// The reply, if it came while its buffer was registered.
+    /// Reply that came while the reply buffer was registered.
     inline: Vec<u8>,
     /// The parts of a continued reply.
     parts: Vec<u8>,
@@ -86,9 +86,9 @@ enum CallStage {
     /// No call uses the ticket.
     #[default]
     Free,
-    /// The Requester handles it.
+    /// The Requester handles the call.
     Open(CallId),
-    /// The Requester has finished, but some of its buffers are still registered.
+    /// The Requester has finished, but some buffers of the call are still registered.
     Closing(End),
     Ended(Result<(), CallError>),
 }
@@ -128,7 +128,7 @@ impl<V: Provider> Calling<V> {
         self.spent.extend(self.queue.wait(position, mode));
     }
 
-    /// It is known what the connection speaks, so calls can be made.
+    /// Wakes the first call in the queue, once the version of the connection is known.
     pub(super) fn agreed(&mut self) {
         self.wake_next();
     }
@@ -138,8 +138,8 @@ impl<V: Provider> Calling<V> {
         self.xid
     }
 
-    /// Begins a call, and takes it. Without a free slot, or behind others that wait for one, it enters the queue and
-    /// this returns `None`.
+    /// Begins a call, and takes the contents of `call`. Without a free slot, or behind other waiting calls, the call
+    /// enters the queue, and `None` is returned.
     pub(super) fn begin(
         &mut self,
         call: &mut Call,
@@ -219,7 +219,7 @@ impl<V: Provider> Calling<V> {
         Ok(Some(number))
     }
 
-    /// Returns the outcome of a call and puts the call back, if it has ended.
+    /// Returns the outcome of a call that has ended, and puts the call back.
     pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
         let ticket = self.tickets.get_mut(number)?;
         let outcome = ticket.stage.take_outcome()?;
@@ -262,7 +262,7 @@ impl<V: Provider> Calling<V> {
         self.keep(call);
     }
 
-    /// Keeps the buffers of a given-up call, if the settings allow it.
+    /// Keeps the buffers of a given-up call, if the settings allow this.
     pub(crate) fn keep(&mut self, call: Call) {
         self.returned.push_back(call);
         if self.returned.len() > self.most_returned {
@@ -300,7 +300,7 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
-    /// Passes an event to the Requester. Without a call, no event concerns it.
+    /// Passes an event to the Requester. If this end has made no calls, the event is ignored.
     fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         self.requester.existing_mut().map_or(Ok(()), |requester| requester.handle(input))
     }
@@ -335,7 +335,8 @@ impl<V: Provider> Calling<V> {
     }
 
     /// Carries out the next request of the Requester. Returns false if there was none. `occupied`: number of Receives
-    /// not available for replies. `owed`: replies for which the other side waits; `None` if it makes no calls.
+    /// not available for replies. `owed`: replies for which the other side waits; `None` if the other side makes no
+    /// calls.
     pub(super) fn step(
         &mut self,
         resources: &Resources<V>,
@@ -406,8 +407,8 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number).ok_or(Ended::MISSING)
     }
 
-    /// Reads the next part of a reply that the other side provides, if its buffer is registered. Returns false if
-    /// there was none.
+    /// Reads the next part of a reply that the other side provides, if the buffer is registered. Returns false if there
+    /// was none.
     fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
         let region = |number: usize| {
             self.tickets.get(number).and_then(|ticket| ticket.regions.find(CallRegistration::is_pulled_reply))
@@ -447,7 +448,7 @@ impl<V: Provider> Calling<V> {
         self.handle(Input::Registered { call, region, memory })
     }
 
-    /// Passes registered memory to the Requester. If its handle is in use, registers it once more.
+    /// Passes registered memory to the Requester. If the handle is in use, registers the memory once more.
     fn offer(
         &mut self,
         jobs: &mut Jobs<V>,
@@ -578,7 +579,7 @@ impl<V: Provider> Calling<V> {
     }
 }
 
-/// Copies a reply out of its Receive, and posts the Receive again.
+/// Copies a reply out of the Receive, and posts the Receive again.
 fn take_reply<V: Provider>(
     resources: &Resources<V>,
     buffers: &mut Buffers<V>,
@@ -626,14 +627,14 @@ impl<R> Default for Ticket<R> {
 }
 
 impl<R> Ticket<R> {
-    /// Prepares it for another call. Keeps its allocations.
+    /// Prepares the ticket for another call. Keeps the allocations.
     fn reset(&mut self) {
         self.regions.reset_tries();
         (self.stage, self.waker, self.forgotten) = (CallStage::Free, None, false);
         self.refused = None;
     }
 
-    /// Returns the Requester's ID of the call, while the Requester handles it.
+    /// Returns the Requester's ID of an open call.
     const fn id(&self) -> Option<CallId> {
         if let CallStage::Open(id) = self.stage { Some(id) } else { None }
     }
@@ -651,7 +652,8 @@ impl<R> Ticket<R> {
         self.regions.register(jobs, CallRegistration { ticket, region: None, kind: CallBuffer::Reply }, reply, None);
     }
 
-    /// Returns the part of a buffer of the call that is registered; the rest is not exposed. `None` for all of it.
+    /// Returns the part of a buffer of the call that is registered; the rest is not exposed. `None` for the whole
+    /// buffer.
     fn part(&self, kind: CallBuffer) -> Option<Range<usize>> {
         match kind {
             CallBuffer::Message(part) => Some(self.call.stream.place(part)),

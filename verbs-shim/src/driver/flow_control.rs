@@ -17,8 +17,8 @@ impl<'a> FlowControl<'a> {
     }
 
     /// Number of calls that may be sent now. `occupied`: Receives in use. `owed`: replies that this end still has to
-    /// send; `None` if it answers no calls. `awaited`: replies that it still expects. Returns `None` in version 1,
-    /// which counts calls.
+    /// send; `None` if this end answers no calls. `awaited`: replies that this end still expects. Returns `None` in
+    /// version 1, which counts calls.
     pub(super) fn permitted_calls(&self, occupied: u32, owed: Option<u32>, awaited: u32) -> Option<u32> {
         let receivable = self.receivable.saturating_sub(occupied);
         self.is_version_2().then(|| match owed {
@@ -42,7 +42,7 @@ impl<'a> FlowControl<'a> {
         matches!(self.channel.negotiation(), Negotiation::Agreed(Version::Two(_)))
     }
 
-    /// Counts a message that is sent, and writes its credits into its header.
+    /// Counts a message to send, and writes the credits into the header.
     pub(super) fn write_credits(&mut self, occupied: u32, header: &mut [u8]) {
         self.channel.send(self.receivable.saturating_sub(occupied), header);
     }

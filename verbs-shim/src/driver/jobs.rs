@@ -1,20 +1,21 @@
 //! Slow operations of an adapter: registration, deregistration, and the end of a connection.
 //!
-//! The Requester and the Responder ask for them while the connection is locked. They run when nothing is locked, so
-//! that a call with much memory delays no other, and their outcome is passed on under the lock again.
+//! The Requester and the Responder ask for these jobs while the connection is locked. A job runs when nothing is
+//! locked, so that a call with much memory delays no other, and the outcome is passed on under the lock again.
 //!
-//! - The thread that requested a job runs it, not any other thread. A thread that calls, answers or waits runs all
-//!   pending jobs before it waits. A thread that takes completions runs the jobs that result from them, for others'
-//!   calls too, while another thread takes completions. In a server, that is the one thread that serves the connection.
+//! - Each thread runs the jobs that it has requested. Before waiting, a thread that calls, answers or waits runs all
+//!   pending jobs. A thread that takes completions also runs the jobs that result, even for calls of other threads. In
+//!   a server, that is the one thread that serves the connection.
 //! - A future's poll must not block that long, and neither may anything else that a task does between polls. So a call
 //!   that is started or dropped, and a request that is answered or dropped, leave their jobs to the driver's thread.
-//!   Only a server's thread that serves the connection runs these jobs itself: it runs `Service::call`, not a task.
-//! - `Connection::request` and `Connection::disconnect` run their jobs themselves, as their documentation says: they
+//!   Only a server's thread that serves the connection runs these jobs itself: that thread runs `Service::call`, not a
+//!   task.
+//! - `Connection::request` and `Connection::disconnect` run their jobs themselves, as their documentation says: both
 //!   are not for tasks. The driver could not run the jobs of `request`, because nothing would then wake a program that
 //!   waits for the descriptor.
-//! - The driver's thread ends a connection that it polls, or that a server has let go of, whichever thread holds it
-//!   last.
-//! - When a job ends, the threads that wait for its outcome are woken, even if they wait for the adapter
+//! - The driver's thread ends a connection that the driver polls, or that a server has let go of, whichever thread owns
+//!   the connection last.
+//! - When a job ends, the threads that wait for the outcome are woken, even from waiting for the adapter
 //!   ([`Verbs::interrupt`]).
 
 use std::collections::VecDeque;
@@ -28,11 +29,11 @@ use crate::verbs::{Error, NotRegistered};
 
 /// A slow operation, to run while nothing is locked.
 pub(super) enum Job<V: Verbs> {
-    /// Register a buffer, or a part of it.
+    /// Register a buffer, or only a part.
     Register(RegistrationId, Vec<u8>, Option<Range<usize>>),
     /// Deregister a buffer.
     Deregister(RegistrationId, V::Region),
-    /// Register a buffer, or a part of it, once more, because its handle is already in use.
+    /// Register a buffer or a part once more, because the handle is already in use.
     RegisterAgain(RegistrationId, V::Region, Option<Range<usize>>),
     /// Register this many further send buffers of this length.
     RegisterSends(usize, usize),
@@ -51,7 +52,7 @@ pub(super) enum Done<V: Verbs> {
     Disconnected(Result<(), Error>),
 }
 
-/// Jobs, in the order in which they were requested.
+/// Jobs in the order of request.
 pub(super) struct Jobs<V: Verbs> {
     waiting: VecDeque<Job<V>>,
     /// Jobs that are left to the driver's thread.
@@ -67,13 +68,13 @@ impl<V: Verbs> Jobs<V> {
         self.waiting.push_back(job);
     }
 
-    /// Takes all jobs, for one thread, so that others do not wait for them.
+    /// Takes all jobs for one thread.
     pub(super) fn take(&mut self) -> VecDeque<Job<V>> {
         self.under_way += self.waiting.len();
         mem::replace(&mut self.waiting, self.spare.pop().unwrap_or_default())
     }
 
-    /// Leaves all jobs to the driver's thread, so that no other takes them.
+    /// Leaves all jobs to the driver's thread.
     pub(super) fn leave(&mut self) {
         self.left.append(&mut self.waiting);
     }

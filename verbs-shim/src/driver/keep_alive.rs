@@ -1,7 +1,7 @@
-//! Keep-alive: finds out that the other side is gone while nothing is sent to it.
+//! Keep-alive: notices that the other side is gone although nothing is being sent.
 //!
-//! An adapter notices that only when it has something to send. So after an interval without completions, this end posts
-//! an RDMA Write of no octets, which the other side's adapter acknowledges without looking at the handle (InfiniBand
+//! An adapter notices a lost peer only by sending. So after an interval without completions, this end posts an RDMA
+//! Write of no octets, which the other side's adapter acknowledges without looking at the handle (InfiniBand
 //! Architecture, C9-88; RFC 5040 section 5.1) and without its program. If nothing has completed after another interval,
 //! the other side is gone.
 
@@ -27,7 +27,7 @@ enum Probe {
 /// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
-    /// It is not time yet, or something has completed.
+    /// Before the interval has passed, or after a completion.
     Alive,
     /// Nothing has completed: a probe is to be posted.
     Probe,

@@ -1,12 +1,13 @@
-//! Receives of a connection: its own, or Receives that all connections of a server share.
+//! Receives of a connection: the connection's own, or Receives that all connections of a server share.
 //!
-//! A connection with Receives of its own is limited by their number: the other side has to wait if it sends more messages
-//! than it has credits for. Shared Receives are counted instead. A connection may have as many messages as it would have
-//! Receives of its own, and one with more has ignored its credits, and ends. So no client can keep the queue empty.
+//! Own Receives limit a connection by their number: the other side has to wait if it exceeds its credits. Shared
+//! Receives are counted instead. A connection may have as many messages as it would have own Receives; one with more
+//! has ignored the credits, and ends. So no client can keep the queue empty.
 //!
-//! A shared Receive is in the queue, or in a queue pair that fills it, or complete. The provider returns it to the queue if
-//! its completion is never taken. From the completion on, the connection holds it, and posts it again as soon as its
-//! message was copied, or is over. The message keeps its name, and its credit, until it is released.
+//! A shared Receive is in the queue, or in a queue pair that fills it, or complete. The provider returns a Receive to
+//! the queue if the completion is never taken. From the completion on, the Receive belongs to the connection, which
+//! posts the Receive again as soon as the message was copied, or the connection is over. The message keeps its name and
+//! credit until the release.
 
 use std::mem;
 use std::sync::Arc;
@@ -23,12 +24,12 @@ pub(super) struct Receives<V: Verbs> {
     further: usize,
     /// Length of each receive buffer, in octets.
     size: usize,
-    /// Number of messages that may still come: of Receives of its own, those that are posted.
+    /// Number of messages that may still come: for own Receives, the number of posted ones.
     pending: u32,
 }
 
 enum ReceiveSource<V: Verbs> {
-    /// A message has the index of its Receive as its name.
+    /// Own Receives. The name of a message is the index of the Receive.
     Own(Vec<V::Region>),
     Shared(SharedMessages<V>),
 }
@@ -46,13 +47,13 @@ enum SharedMessage {
     None,
     /// In this Receive, which the connection holds.
     Held(u32),
-    /// Copied, and its Receive is posted.
+    /// Copied, with the Receive posted again.
     Copied,
 }
 
 impl<V: Verbs> Receives<V> {
-    /// Registers Receives of its own in one slab and posts them, or uses the shared ones. `further`: number of Receives
-    /// that only version 2 needs.
+    /// Registers own Receives in one slab and posts them, or uses the shared ones. `further`: number of Receives that
+    /// only version 2 needs.
     pub(super) fn new(resources: &Resources<V>, count: usize, further: usize, size: usize) -> Result<Self, Error> {
         let Some(shared) = &resources.shared else {
             let slab = resources.verbs.register_slab(&resources.domain, count, size, Access::LOCAL_WRITE)?;
@@ -81,7 +82,7 @@ impl<V: Verbs> Receives<V> {
         }
     }
 
-    /// Adds Receives of its own, and posts them.
+    /// Adds and posts own Receives.
     pub(super) fn add(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
         let ReceiveSource::Own(regions) = &mut self.source else { return Ok(()) };
         let first = regions.len() as u32;
@@ -89,8 +90,8 @@ impl<V: Verbs> Receives<V> {
         (first..regions.len() as u32).try_for_each(|receive| self.post(resources, receive))
     }
 
-    /// Counts a completed Receive. Returns the name of the message, or `None` if the other side has sent more messages than
-    /// it may.
+    /// Counts a completed Receive. Returns the name of the message, or `None` if the other side has exceeded its
+    /// credits.
     #[must_use = "a peer that sends too much must be disconnected"]
     pub(super) fn received(&mut self, receive: u32) -> Option<u32> {
         let name = match &mut self.source {
@@ -110,12 +111,12 @@ impl<V: Verbs> Receives<V> {
         }
     }
 
-    /// Returns true if they are shared with other connections.
+    /// Returns true if the Receives are shared with other connections.
     pub(super) const fn are_shared(&self) -> bool {
         matches!(self.source, ReceiveSource::Shared(_))
     }
 
-    /// A message was copied: posts its Receive if that is shared. A Receive of its own would return the credit.
+    /// A message was copied: posts a shared Receive. Posting an own Receive would return the credit.
     pub(super) fn copied(&mut self, name: u32) -> Result<(), Error> {
         match &mut self.source {
             ReceiveSource::Own(_) => Ok(()),
@@ -137,7 +138,7 @@ impl<V: Verbs> Receives<V> {
         Ok(())
     }
 
-    /// Posts all shared Receives that the connection holds, because it is over.
+    /// Posts all shared Receives of a connection that is over.
     pub(super) fn give_back(&mut self) {
         if let ReceiveSource::Shared(messages) = &mut self.source {
             messages.give_back();
@@ -166,7 +167,8 @@ impl<V: Verbs> SharedMessages<V> {
         }
     }
 
-    /// Posts the Receive of a message, unless it is posted. After the end of the connection, there is no message.
+    /// Posts the Receive of a message, if that was not done before. After the end of the connection, there is no
+    /// message.
     fn post(&mut self, name: u32, then: SharedMessage) -> Result<(), Error> {
         let message = self.messages.get_mut(name as usize).filter(|message| **message != SharedMessage::None);
         let message = message.ok_or(Error::Disconnected)?;

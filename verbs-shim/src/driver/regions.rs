@@ -19,12 +19,12 @@ const MAX_COPIES: usize = 4;
 /// Registered buffers of a call or an answer. `I` identifies a buffer, `R` is an adapter's region.
 pub(super) struct Regions<I, R> {
     /// Buffers in the order of their registration, which is also the order of release.
-    buffers: Vec<Buffer<I, R>>,
+    buffers: Vec<RegisteredBuffer<I, R>>,
     /// Number of times that the adapter has returned a handle in use.
     tries: u8,
 }
 
-struct Buffer<I, R> {
+struct RegisteredBuffer<I, R> {
     id: I,
     state: BufferState<R>,
 }
@@ -50,7 +50,7 @@ impl<I: Copy + PartialEq + Into<RegistrationId>, R> Regions<I, R> {
         buffer: Vec<u8>,
         part: Option<Range<usize>>,
     ) {
-        self.buffers.push(Buffer { id, state: BufferState::Registering });
+        self.buffers.push(RegisteredBuffer { id, state: BufferState::Registering });
         jobs.add(Job::Register(id.into(), buffer, part));
     }
 

@@ -1,4 +1,4 @@
-//! Registered memory: which call it belongs to, which buffer it is, and its access rights.
+//! Registered memory: the call that owns each buffer, the role of the buffer, and the access rights.
 
 use super::resources::SINK;
 use crate::message::stream::Part;
@@ -15,7 +15,7 @@ pub(super) enum RegistrationId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallRegistration {
     pub(super) ticket: usize,
-    /// Number of its region. `None` for the buffer of a reply that is pulled.
+    /// Number of the region. `None` for the buffer of a reply that is pulled.
     pub(super) region: Option<u16>,
     pub(super) kind: CallBuffer,
 }
@@ -30,7 +30,7 @@ pub(super) enum CallBuffer {
     Reply,
 }
 
-/// A buffer of a call of the other side, or of its reply.
+/// A buffer of a call of the other side, or of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AnswerRegistration {
     pub(super) answer: usize,
@@ -51,7 +51,7 @@ pub(super) enum AnswerBuffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Part(Part),
-    /// A copy of the octets from this position on; items in it have no Write chunk.
+    /// A copy of the octets from this position on; items in this range have no Write chunk.
     Copy(u32),
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::shared_receives::SharedReceives;
 use crate::verbs::{Access, Error, NotRegistered, Verbs};
 
-/// [`Verbs`] that several threads can use. Every provider here implements it.
+/// [`Verbs`] that several threads can use. Every provider of this package implements this trait.
 pub trait Provider:
     Verbs<
         Domain: Send + Sync,
@@ -35,7 +35,7 @@ impl<V> Provider for V where
 {
 }
 
-/// Adapter, protection domain and queue pair of a connection, for as long as it lasts.
+/// Adapter, protection domain and queue pair of a connection.
 pub(crate) struct Resources<V: Verbs> {
     pub(crate) verbs: V,
     pub(crate) domain: Arc<V::Domain>,
@@ -46,7 +46,7 @@ pub(crate) struct Resources<V: Verbs> {
 
 impl<V: Verbs> Resources<V> {
     /// Registers a part of a buffer for this connection. In a shared domain, none that the other side may use: each
-    /// connection there could use it (RFC 8166 section 8.1.1).
+    /// connection there could use that memory (RFC 8166 section 8.1.1).
     pub(super) fn register_part(
         &self,
         buffer: Vec<u8>,

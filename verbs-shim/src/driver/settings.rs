@@ -25,7 +25,7 @@ pub const MAX_SHARED_RECEIVES: u32 = 16_384;
 /// Maximum number of RDMA Reads in flight on a connection.
 pub(super) const READS: usize = 16;
 
-/// The settings of one end of a connection: those of [`client`](Self::client) or [`server`](Self::server), or others from a
+/// The settings of one end of a connection: [`client`](Self::client), [`server`](Self::server), or others from a
 /// [`SettingsBuilder`], which refuses invalid ones.
 ///
 /// ```
@@ -46,7 +46,7 @@ pub struct Settings {
     pub(super) served: u32,
     send_size: u32,
     receive_size: u32,
-    /// 0 for Receives of its own for each connection.
+    /// 0 to give each connection its own Receives.
     shared_receives: u32,
     pub(crate) remote_invalidation: bool,
     pub(crate) versions: Versions,
@@ -147,8 +147,8 @@ impl Settings {
         })
     }
 
-    /// The transport properties of a server in version 2. In the reverse direction, it supports the replies to its own
-    /// calls.
+    /// The transport properties of a server in version 2. In the reverse direction, a server supports the replies to
+    /// its own calls.
     pub(crate) fn server_properties(&self) -> Properties<'static> {
         self.properties(if self.calls > 0 { ReverseDirection::GENL } else { ReverseDirection::NONE })
     }
@@ -192,7 +192,7 @@ impl Settings {
         PrivateData { flags, send_size: self.send_size, receive_size: self.receive_size }
     }
 
-    /// Creates the Receives that all connections of a server share, if it has any.
+    /// Creates the Receives that all connections of a server share, if configured.
     pub(crate) fn shared_receives<V: Provider>(&self, verbs: &V) -> Result<Option<Arc<SharedReceives<V>>>, Error> {
         if self.shared_receives == 0 {
             return Ok(None);
@@ -201,7 +201,7 @@ impl Settings {
         SharedReceives::new(verbs.clone(), count, size).map(|shared| Some(Arc::new(shared)))
     }
 
-    /// Creates a queue pair with its buffers, not connected. `shared`: Receives of all connections.
+    /// Creates an unconnected queue pair with buffers. `shared`: Receives of all connections.
     pub(crate) fn prepare<V: Provider>(
         &self,
         verbs: &V,
@@ -233,22 +233,21 @@ impl Settings {
 pub struct SettingsBuilder(Settings);
 
 impl SettingsBuilder {
-    /// Maximum number of calls in flight that this end makes: the credits that it requests, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]; 0 for an end that makes no calls. Further calls wait for a free slot; a future
-    /// waits only while it is polled. A call in flight takes 2 kB; the table for all of them exists from the first call
+    /// Maximum number of calls in flight that this end makes: the number of credits to request, and of Receives to
+    /// post. At most [`MAX_CALLS`]; 0 for an end that makes no calls. Further calls wait for a free slot; a future
+    /// waits only while being polled. A call in flight takes 2 kB; the table for all calls exists from the first call
     /// on.
     pub const fn calls(mut self, calls: u32) -> Self {
         self.0.calls = calls;
         self
     }
 
-    /// Maximum number of calls in flight that this end answers: the credits that it grants, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls. The table for them takes 2.5 kB for each call, at first
+    /// Maximum number of calls in flight that this end answers: the number of credits to grant, and of Receives to
+    /// post. At most [`MAX_CALLS`]. With 0, a client ignores all calls. The table takes 2.5 kB for each call, at first
     /// for at most eight; once more are in flight, for all.
     ///
-    /// In version 2, a client announces if it answers calls, and in which formats, which follows from its
-    /// [`limits`](Self::limits). If a server makes a call that the client has not announced, the call ends with
-    /// [`CallRefusal::NotAnswered`].
+    /// In version 2, a client announces if it answers calls, and in which formats ([`limits`](Self::limits)). If a
+    /// server makes a call that the client has not announced, the call ends with [`CallRefusal::NotAnswered`].
     ///
     /// [`CallRefusal::NotAnswered`]: rpcrdma::endpoint::requester::CallRefusal::NotAnswered
     pub const fn served(mut self, calls: u32) -> Self {
@@ -269,32 +268,34 @@ impl SettingsBuilder {
     }
 
     /// Number of Receives that all connections of a [`Server`](crate::Server) share: a shared receive queue. At most
-    /// [`MAX_SHARED_RECEIVES`]. Default: 0, for Receives of its own for each connection. Clients do not use it.
+    /// [`MAX_SHARED_RECEIVES`]. Default: 0, to give each connection its own Receives. Clients ignore this setting.
     ///
-    /// An idle connection then has no receive buffers, which are more than half of its memory. In return:
-    /// - While the queue is empty, the Sends of all clients wait. The adapter refuses them as "receiver not ready", and
-    ///   theirs repeat them every 0.64 ms, without end ([`Depths::receiver_not_ready`](crate::Depths)). So calls are late
-    ///   and not lost. Receives are used for a short time, until their message is read, but a thread that is busy in [`Service::call`](crate::Service::call) reads none. So choose the
-    ///   number of messages that may come at one moment, from all clients together: more than the
-    ///   [`served`](Self::served) calls that one of them may have in flight, and not below the number of clients that are
-    ///   active at once.
-    /// - A client that begins a message and never ends it holds a Receive as long as its connection lasts:
+    /// An idle connection then has no receive buffers, and needs less than half of the memory. In return:
+    /// - While the queue is empty, the Sends of all clients wait. The adapter refuses these Sends as "receiver not
+    ///   ready", and the clients' adapters repeat them every 0.64 ms, without end
+    ///   ([`Depths::receiver_not_ready`](crate::Depths)). So calls are late and not lost. Receives are used for a short
+    ///   time, until their message is read, but a thread that is busy in [`Service::call`](crate::Service::call) reads
+    ///   none. So choose the number of messages that may come at one moment, from all clients together: more than the
+    ///   [`served`](Self::served) calls in flight of one client, and not below the number of clients that are active at
+    ///   once.
+    /// - A client that begins a message and never ends that message occupies a Receive until the connection ends:
     ///   [`Server::with_connections`](crate::Server::with_connections) and
     ///   [`Server::with_idle_limit`](crate::Server::with_idle_limit) limit both.
-    /// - The completion queue of each connection has room for all of these Receives, because a client that ignores
-    ///   its credits could fill them all. That connection then ends, and its Receives return to the queue.
-    /// - All connections are in one protection domain. So no memory can be exposed to a client, as no other may use it
-    ///   (RFC 8166 section 8.1.1). A server exposes none when it answers. Its own [`calls`](Self::calls) have to fit
-    ///   inline with their replies: others end with [`CallError::NotRegistered`](crate::CallError::NotRegistered) and
-    ///   [`Error::SharedDomain`]. [`provides_replies`](Self::provides_replies) cannot be combined with it.
-    /// - iWARP adapters cannot have it, and [`Server::bind`](crate::Server::bind) fails with [`Error::NotShared`]: there,
-    ///   clients may write to the memory into which RDMA Reads bring data.
+    /// - The completion queue of each connection has room for all of these Receives, because a client that ignores its
+    ///   credits could fill all of them. That connection then ends, and the Receives return to the queue.
+    /// - All connections are in one protection domain. So no memory can be exposed to a client, because other clients
+    ///   could use that memory too (RFC 8166 section 8.1.1). Answering exposes none. The server's own
+    ///   [`calls`](Self::calls) have to fit inline with their replies: others end with
+    ///   [`CallError::NotRegistered`](crate::CallError::NotRegistered) and [`Error::SharedDomain`].
+    ///   [`provides_replies`](Self::provides_replies) cannot be combined with shared Receives.
+    /// - iWARP adapters cannot share Receives, and [`Server::bind`](crate::Server::bind) fails with
+    ///   [`Error::NotShared`]: there, clients may write to the memory into which RDMA Reads bring data.
     pub const fn shared_receives(mut self, receives: u32) -> Self {
         self.0.shared_receives = receives;
         self
     }
 
-    /// `true` to let the other side use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports it.
+    /// `true` to let the other side use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports that.
     pub const fn remote_invalidation(mut self, allowed: bool) -> Self {
         self.0.remote_invalidation = allowed;
         self
@@ -302,19 +303,19 @@ impl SettingsBuilder {
 
     /// Versions of RPC-over-RDMA that a client may use, or that a server accepts. Default: version 1 only.
     ///
-    /// A client begins with version 2 if that is among them, in the format of the latest draft. If version 1 is also
-    /// among them, the client falls back to it: on the same connection if the server refuses version 2, and on a new
-    /// one if the server ends the connection, or does not answer within [`connect_timeout`](Self::connect_timeout). To
-    /// spare the next connection that, remember the result of [`Connection::version`](crate::Connection::version).
+    /// If version 2 is allowed, a client begins with the format of the latest draft. If version 1 is also allowed, the
+    /// client falls back to version 1: on the same connection if the server refuses version 2, and on a new one if the
+    /// server ends the connection, or does not answer within [`connect_timeout`](Self::connect_timeout). To spare the
+    /// next connection that, remember the result of [`Connection::version`](crate::Connection::version).
     pub const fn versions(mut self, versions: Versions) -> Self {
         self.0.versions = versions;
         self
     }
 
-    /// In version 2: maximum length of a call that is continued in further Sends if it is too long for one, with its
-    /// data items, instead of being put in memory for the other side to read. The same holds for its reply. That saves
-    /// registrations, but copies octets. Default: 0, for never. A reply that fits nowhere else is continued in any
-    /// case.
+    /// In version 2: maximum length of a call, with data items, that is continued in further Sends if one Send is too
+    /// short, instead of being put in memory for the other side to read. The same limit applies to the reply. That
+    /// saves registrations, but copies octets. Default: 0, for never. A reply that fits nowhere else is continued in
+    /// any case.
     pub const fn continued(mut self, octets: u32) -> Self {
         self.0.continued = octets;
         self
@@ -334,17 +335,17 @@ impl SettingsBuilder {
         self
     }
 
-    /// `true` to pull replies that are too long for a Send from memory of the other side, instead of having them
-    /// written into a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this, so use it only with a server that is
-    /// known to provide replies. Such a reply looks like a call, so this end cannot also be called.
+    /// `true` to read replies that are too long for a Send from memory of the other side, instead of having the server
+    /// write to a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this: use only with a server that is known to
+    /// provide replies. Such a reply looks like a call, so this end cannot also be called.
     pub const fn pulls_replies(mut self, pulls: bool) -> Self {
         self.0.pulls_replies = pulls;
         self
     }
 
     /// Time during which a reply that fits nowhere is provided for the other side to pull. `None` to refuse such
-    /// replies. RFC 8166 forbids this, so use it only for clients that are known to pull replies. Such a reply looks
-    /// like a call, so this end cannot also make calls.
+    /// replies. RFC 8166 forbids this: use only for clients that are known to read replies. Such a reply looks like a
+    /// call, so this end cannot also make calls.
     pub const fn provides_replies(mut self, longest: Option<Duration>) -> Self {
         self.0.provides_replies = longest;
         self
@@ -357,16 +358,16 @@ impl SettingsBuilder {
     }
 
     /// Time after which a call is given up. `None` for never. A reply may never come: an adapter does not notice that
-    /// the other side is gone while it has nothing to send to it.
+    /// the other side is gone while nothing is being sent.
     pub const fn timeout(mut self, longest: Option<Duration>) -> Self {
         self.0.timeout = longest;
         self
     }
 
-    /// Maximum time that a given-up call still waits for its reply. The other side does not know that nobody wants the
+    /// Maximum time that a given-up call still waits for a reply. The other side does not know that nobody wants the
     /// reply, and may use the memory of the call, so the call keeps its buffers and its slot among the
-    /// [`calls`](Self::calls) until the reply has come. After this time the connection ends, with all its calls,
-    /// because nothing else revokes the access to the memory; zero ends it at once. The server checks this time, or
+    /// [`calls`](Self::calls) until the reply has come. After this time the connection ends, with all calls, because
+    /// nothing else revokes the access to the memory; zero ends the connection at once. The server checks this time, or
     /// else the thread that serves futures.
     pub const fn grace(mut self, longest: Duration) -> Self {
         self.0.grace = longest;
@@ -375,10 +376,10 @@ impl SettingsBuilder {
 
     /// Keep-alive: time without any completion after which this end checks if the other side is still there, by an RDMA
     /// Write of no octets. A host that is switched off or cut off is found within three times this interval, and the
-    /// connection ends with [`Ended::Silent`](crate::Ended::Silent) or
-    /// [`Ended::Failed`](crate::Ended::Failed). The other side's adapter answers even if its program hangs: only a
-    /// [`timeout`](Self::timeout) finds that. Default: `None`, for no keep-alive. Each end may have its own, and an idle
-    /// connection wakes a thread once in each interval.
+    /// connection ends with [`Ended::Silent`](crate::Ended::Silent) or [`Ended::Failed`](crate::Ended::Failed). The
+    /// adapter of the other side answers even if the program hangs: only a [`timeout`](Self::timeout) finds that.
+    /// Default: `None`, for no keep-alive. Each end may have another interval, and an idle connection wakes a thread
+    /// once in each interval.
     pub const fn keep_alive(mut self, interval: Option<Duration>) -> Self {
         self.0.keep_alive = interval;
         self
@@ -459,7 +460,7 @@ pub enum SettingsError {
         name: &'static str,
         /// Its value.
         value: u32,
-        /// The number of which it has to be a multiple.
+        /// The number has to be a multiple of this.
         of: u32,
     },
     /// `versions` is empty, or has an unknown one.
@@ -503,8 +504,9 @@ impl std::error::Error for SettingsError {}
 /// Artificial delays, so that a tool that measures calls can be compared with a known time.
 #[cfg(feature = "test-delays")]
 impl SettingsBuilder {
-    /// Delay before each RDMA Read of a call that this end answers. For the first Read, it starts at the
-    /// arrival of the call, and for each other one when the Read before was posted. Calls do not wait for each other. Default: zero.
+    /// Delay before each RDMA Read of a call that this end answers. The delay of the first Read starts at the arrival
+    /// of the call, and each later one when the Read before was posted. Calls do not wait for each other. Default:
+    /// zero.
     pub const fn delay_reads(mut self, delay: Duration) -> Self {
         self.0.delays.read = delay;
         self

@@ -1,4 +1,4 @@
-//! A connection as its users share it: which threads wait, and which run the slow operations.
+//! A connection as seen by its users: which threads wait, and which run the slow operations.
 
 use std::mem;
 use std::net::SocketAddr;
@@ -26,15 +26,15 @@ use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// Shared owner of a connection: all its handles, calls and requests have it. Dropping the last one ends the
-/// connection, or leaves that to the driver.
+/// Shared owner of a connection: every handle, call and request has one. Dropping the last one ends the connection, or
+/// leaves that to the driver.
 pub(crate) struct OwnedConnection<V: Provider> {
     shared: Arc<SharedConnection<V>>,
-    /// Dropped after `shared`, so that the driver drops the last reference, or finds that it is gone.
+    /// Dropped after `shared`, so that the driver drops the last reference, or finds the connection gone.
     dropped: Option<DroppedConnection>,
 }
 
-/// A connection as all its users share it.
+/// A connection with all of its users.
 pub(crate) struct SharedConnection<V: Provider> {
     resources: Resources<V>,
     state: Mutex<ConnectionState<V>>,
@@ -43,7 +43,7 @@ pub(crate) struct SharedConnection<V: Provider> {
     timeout: Option<Duration>,
     /// Takes completions even while no thread waits for anything.
     background_poller: OnceLock<BackgroundPoller>,
-    /// Wakes the driver, once something has been left to it.
+    /// Wakes the driver, once a job has been left to the driver.
     driver: OnceLock<Watch>,
 }
 
@@ -62,9 +62,8 @@ fn time_left(deadline: Option<Instant>) -> Duration {
 }
 
 impl<V: Provider> OwnedConnection<V> {
-    /// Creates a connection that has just been set up with `peer`. `terms`: for the calls that this end makes, and for
-    /// the calls that it answers, if the connection speaks version 1. `refused`: XIDs of calls that ended an earlier
-    /// connection of the same peer.
+    /// Creates a connection that has just been set up with `peer`. `terms`: for calls in both directions, if the
+    /// connection speaks version 1. `refused`: XIDs of calls that ended an earlier connection of the same peer.
     pub(crate) fn new(
         resources: Resources<V>,
         buffers: Buffers<V>,
@@ -99,7 +98,7 @@ impl<V: Provider> SharedConnection<V> {
         self.lock().calling.returned()
     }
 
-    /// Returns the reason for the end of the connection, as soon as it cannot change any more.
+    /// Returns the final reason for the end of the connection.
     pub(crate) fn ended(&self) -> Option<Ended> {
         let state = self.lock();
         state.ended.clone().filter(|_| state.report != EndReport::Open)
@@ -115,7 +114,7 @@ impl<V: Provider> SharedConnection<V> {
         self.lock().terms
     }
 
-    /// Returns the version of the connection, if it is known.
+    /// Returns the version of the connection. `None` before the negotiation has ended.
     pub(crate) fn version(&self) -> Option<Version> {
         self.lock().version()
     }
@@ -173,7 +172,7 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Declares that this thread of a server serves the connection, until it [arms](Self::arm) it.
+    /// Declares that this thread of a server serves the connection, until [`arm`](Self::arm) is called.
     pub(crate) fn begin_serving(&self) {
         self.background_poller.get_or_init(|| BackgroundPoller::Server);
         let mut state = self.lock();
@@ -218,8 +217,8 @@ impl<V: Provider> SharedConnection<V> {
         self.work(state)
     }
 
-    /// Waits for the adapter, and takes all completions. Nothing is locked while the adapter is polled: it then
-    /// destroys what is left of a connection that is over.
+    /// Waits for the adapter, and takes all completions. Nothing is locked while the adapter is polled: a connection
+    /// that is over can then be destroyed.
     fn poll<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -301,8 +300,8 @@ impl<V: Provider> SharedConnection<V> {
         }))
     }
 
-    /// Makes the driver attend to the end of the connection, and to its deadlines, while nobody uses it. A connection
-    /// that cannot be watched is attended to when it is next used.
+    /// Makes the driver attend to the end of the connection, and to deadlines, while nobody uses the connection. A
+    /// connection without a watch is attended to at the next use.
     fn attend(&self, driver: &Watch) {
         let state = self.lock();
         if state.closed {
@@ -334,8 +333,8 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Notifies other threads and futures, and releases the lock. Wakers may do anything, so nothing is locked when
-    /// they run.
+    /// Notifies other threads and futures, and releases the lock. Wakers run without a lock, because a waker may do
+    /// anything.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
         self.notify(&mut state);
         state.set_timer();
@@ -350,7 +349,7 @@ impl<V: Provider> SharedConnection<V> {
         call.timeout().or(self.timeout).and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
-    /// Makes a call. It may already be in the queue.
+    /// Makes a call. The caller may already be in the queue.
     pub(crate) fn call(
         &self,
         call: &mut Call,
@@ -410,7 +409,7 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Gives a call up. If it was not sent, its buffers come back as soon as more work can be posted.
+    /// Gives a call up. If the call was not sent, its buffers come back as soon as more work can be posted.
     fn give_up<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -432,7 +431,7 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Wakes this when the connection is over, or at once if it is.
+    /// Wakes `waker` when the connection is over, or at once if that was before.
     pub(crate) fn wake_when_ended(&self, waker: Waker) {
         let mut state = self.lock();
         if state.closed {
@@ -463,7 +462,7 @@ impl<V: Provider> SharedConnection<V> {
     }
 }
 
-/// A thread in the queue of calls. However its wait ends, it then leaves the queue to the next one.
+/// A thread in the queue of calls. However the wait ends, the thread then leaves the queue to the next one.
 struct InCallQueue<'a, V: Provider> {
     shared: &'a SharedConnection<V>,
     position: QueuePosition,
@@ -476,8 +475,8 @@ impl<V: Provider> Drop for InCallQueue<'_, V> {
 }
 
 impl<V: Provider> OwnedConnection<V> {
-    /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the
-    /// driver does the jobs; a server's thread that serves the connection does them itself.
+    /// Releases the lock, for a caller that may be a future, or a task that polls one. To be fast, this leaves the jobs
+    /// to the driver; a server's thread that serves the connection runs the jobs.
     pub(crate) fn leave_work(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
@@ -520,7 +519,7 @@ impl<V: Provider> OwnedConnection<V> {
     }
 
     /// Ensures that the connection has a background poller from now on, because a future cannot take completions.
-    /// Returns false if there is no thread for it.
+    /// Returns false if no thread could be started.
     pub(crate) fn ensure_background_poller(&self) -> bool {
         if self.background_poller.get().is_some() {
             return true;
@@ -532,8 +531,8 @@ impl<V: Provider> OwnedConnection<V> {
         true
     }
 
-    /// Makes the driver attend to the connection, without polling for its completions: a thread that waits for a reply
-    /// still takes it without waking another.
+    /// Makes the driver attend to the connection, without polling for completions: a thread that waits for a reply
+    /// still takes that reply without waking another.
     pub(crate) fn attend_when_idle(&self) {
         let state = self.lock();
         let driver = self.driver(&state).cloned();
@@ -541,7 +540,7 @@ impl<V: Provider> OwnedConnection<V> {
         driver.iter().for_each(|driver| self.attend(driver));
     }
 
-    /// Ensures that a given-up call does not wait too long for its reply.
+    /// Ensures that a given-up call does not wait too long for a reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
             // If there is no thread for that, every thread that waits checks the time too.
@@ -588,9 +587,9 @@ impl<V: Provider> Deref for OwnedConnection<V> {
 }
 
 impl<V: Provider> Drop for OwnedConnection<V> {
-    /// Ends the connection and destroys what is left of it, which may take an adapter long. The driver does it if a
-    /// task may be the last owner: if futures were polled, or a server has let go of it before. A program that only
-    /// waits does it itself, so that it does not exit before the other side is notified.
+    /// Ends the connection and destroys the rest, which may take an adapter long. The driver does both if a task may be
+    /// the last owner: if futures were polled, or a server has let go of the connection before. A program that only
+    /// waits does both in its own thread, so as not to exit before the other side is notified.
     fn drop(&mut self) {
         let state = self.lock();
         let driver = match self.background_poller.get() {

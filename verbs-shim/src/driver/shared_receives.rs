@@ -16,7 +16,7 @@ pub(crate) struct SharedReceives<V: Verbs> {
 }
 
 impl<V: Verbs> SharedReceives<V> {
-    /// Registers the receive buffers in one slab, and posts them.
+    /// Registers and posts the receive buffers, which are one slab.
     pub(super) fn new(verbs: V, count: usize, size: usize) -> Result<Self, Error> {
         let domain = verbs.domain()?;
         let queue = verbs.shared_receive_queue(&domain, count)?;
@@ -34,7 +34,7 @@ impl<V: Verbs> SharedReceives<V> {
         Arc::clone(&self.domain)
     }
 
-    /// Number of Receives in the queue, including those whose messages no connection has seen yet.
+    /// Number of Receives in the queue, including Receives whose messages no connection has seen yet.
     pub(crate) fn free(&self) -> usize {
         self.verbs.shared_receives(&self.queue)
     }

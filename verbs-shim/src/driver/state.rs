@@ -1,4 +1,4 @@
-//! State of a connection, under its lock.
+//! State of a connection, protected by a lock.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -39,10 +39,11 @@ pub(crate) struct ConnectionState<V: Provider> {
     remote_invalidation: bool,
     /// Requests of both endpoints that are carried out when nothing is locked.
     pub(super) jobs: Jobs<V>,
-    /// Filled Receives that the endpoints have not seen yet: they get one when all their requests are carried out.
+    /// Filled Receives that the endpoints have not seen yet: the endpoints get one when all their requests are carried
+    /// out.
     pub(super) arrived: VecDeque<Arrived>,
     /// Calls of version 2 that wait for a slot of the Responder, with their parts; also the first message of a
-    /// connection, until the Responder has its terms.
+    /// connection, until the terms are known.
     waiting: VecDeque<Arrived>,
     /// Maximum number of octets kept in copies of `waiting` messages.
     collected: usize,
@@ -60,17 +61,17 @@ pub(crate) struct ConnectionState<V: Provider> {
     keep_alive: Option<KeepAlive>,
     /// Wakers to wake when the connection is over.
     pub(super) end_wakers: Vec<Waker>,
-    /// Wakes the background poller, while it sleeps.
+    /// Wakes the sleeping background poller.
     pub(super) background_watch: Option<Watch>,
     /// Thread of a server that serves the connection.
     pub(super) server_thread: Option<ThreadId>,
 }
 
-/// Polling thread: takes completions from the adapter, and all other threads wait for it.
+/// Polling thread: a thread that takes completions from the adapter for all waiting threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Poller {
     None,
-    /// A thread that sleeps until a completion arrives, or until the earliest deadline that was known when it began.
+    /// A thread that sleeps until a completion arrives, or until the earliest deadline that was known before.
     Thread {
         deadline: Option<Instant>,
     },
@@ -79,7 +80,7 @@ pub(super) enum Poller {
 /// Report of the connection's end to subscribers of `tracing`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EndReport {
-    /// Not due: the connection goes on, or the reason for its end may still change.
+    /// Not due: the connection goes on, or the reason for the end may still change.
     Open,
     /// The reason for the end is certain, and has to be reported when nothing is locked.
     Due(Ended),
@@ -95,18 +96,17 @@ pub(super) struct Arrived {
 
 /// Further handling of a received message.
 enum GoesOn {
-    /// An endpoint has it, and will release its Receive.
+    /// Passed to an endpoint, which will release the Receive.
     ToEndpoint,
-    /// Its Receive is released.
+    /// Not passed on: the Receive is released.
     Nowhere,
-    /// It waits for a slot of the Responder.
+    /// Waiting for a slot of the Responder.
     Waits,
 }
 
 impl<V: Provider> ConnectionState<V> {
-    /// Creates the state of a new connection. `terms`: for the calls that this end makes, and for the calls that it
-    /// answers, unless `channel` finds that the connection speaks version 2. `refused`: XIDs of calls that ended an
-    /// earlier connection of the same peer.
+    /// Creates the state of a new connection. `terms`: for calls in both directions, unless `channel` finds that the
+    /// connection speaks version 2. `refused`: XIDs of calls that ended an earlier connection of the same peer.
     pub(super) fn new(
         resources: &Resources<V>,
         buffers: Buffers<V>,
@@ -156,7 +156,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Returns the version of the connection, if it is known.
+    /// Returns the version of the connection. `None` before the negotiation has ended.
     pub(super) const fn version(&self) -> Option<Version> {
         match self.channel.negotiation() {
             Negotiation::Agreed(version) => Some(version),
@@ -235,7 +235,8 @@ impl<V: Provider> ConnectionState<V> {
         Ok(())
     }
 
-    /// Carries out the endpoints' requests, as long as work can be posted, and passes received messages to them.
+    /// Carries out the endpoints' requests, as long as work can be posted, and passes received messages to the
+    /// endpoints.
     pub(crate) fn carry_out(&mut self, resources: &Resources<V>) {
         while self.closed || self.buffers.are_ready() {
             match self.step(resources) {
@@ -257,8 +258,8 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Copies messages that the endpoints cannot get now out of shared Receives: a peer that takes no replies must not hold
-    /// them.
+    /// Copies messages that the endpoints cannot get now out of shared Receives: a peer that takes no replies must not
+    /// occupy shared Receives.
     fn keep_arrived(&mut self, resources: &Resources<V>) -> Result<(), Error> {
         let Self { buffers, arrived, .. } = self;
         arrived.iter().try_for_each(|arrived| buffers.keep(resources, arrived.receive, arrived.length))
@@ -300,7 +301,7 @@ impl<V: Provider> ConnectionState<V> {
         Ok(true)
     }
 
-    /// Passes the first waiting call to the Responder, if a slot is free. Returns true if it did.
+    /// Passes the first waiting call to the Responder, if a slot is free. Returns true if a call was passed.
     fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_free_slot()) else {
             return Ok(false);
@@ -322,7 +323,7 @@ impl<V: Provider> ConnectionState<V> {
         send_control(resources, buffers, channel, occupied)
     }
 
-    /// Passes a received message to its endpoint. Returns its kind.
+    /// Passes a received message to the endpoint for that kind of message. Returns the kind.
     fn take(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, .. } = self;
@@ -369,9 +370,9 @@ impl<V: Provider> ConnectionState<V> {
         Ok(received)
     }
 
-    /// Makes a Call, or a part of one, wait for a slot. A Call keeps its Receive, and with it a credit; if that Receive is
-    /// shared, only the credit. A part of a continued Call is copied out of it, as [`Arrival::CallPart`] asks, up to the
-    /// maximum number of octets collected.
+    /// Makes a Call, or a part of one, wait for a slot. A Call keeps a Receive, and so a credit; if that Receive is
+    /// shared, only the credit. A part of a continued Call is copied, as [`Arrival::CallPart`] asks, up to the maximum
+    /// number of octets collected.
     fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
@@ -525,7 +526,7 @@ impl<V: Provider> ConnectionState<V> {
         self.carry_out(resources);
     }
 
-    /// Ends the connection. It is over when its last completion was taken.
+    /// Ends the connection. The connection is over when the last completion was taken.
     pub(super) fn end(&mut self, ended: Ended) {
         let is_here = ended == Ended::Here;
         match &self.ended {
@@ -554,7 +555,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Returns the reason for the end of the connection, if it has to be reported now.
+    /// Returns the reason for the end of the connection when the report is due.
     pub(super) fn take_report(&mut self) -> Option<Ended> {
         if !matches!(self.report, EndReport::Due(_)) {
             return None;
@@ -567,7 +568,7 @@ impl<V: Provider> ConnectionState<V> {
         self.server_thread == Some(thread)
     }
 
-    /// Returns true if the connection is over, but not all of its memory is deregistered.
+    /// Returns true if the connection is over, but some memory is still registered.
     pub(super) fn is_ending(&self) -> bool {
         self.ended.is_some() && !(self.closed && self.jobs.are_done())
     }

@@ -1,7 +1,7 @@
 //! Requesters and Responders with a table of calls as large as the settings ask for.
 //!
-//! `core` fixes the size of a table when it is compiled, because it allocates nothing. So there is one type for each
-//! of a few sizes, and a connection has the smallest that is large enough. The table of a Responder grows.
+//! `core` fixes the size of a table at compile time, because `core` allocates nothing. So there is one type for each of
+//! a few sizes, and a connection has the smallest that is large enough. The table of a Responder grows.
 
 use std::mem;
 use std::ops::{Deref, DerefMut, Range};
@@ -19,9 +19,9 @@ const SEGMENTS: usize = 32;
 const HEADER: usize = 2048;
 /// Maximum number of Read chunks, and of Write chunks, of a Call.
 const CHUNKS: usize = 16;
-/// Maximum number of calls for which a Responder has slots from its beginning.
+/// Maximum number of slots of a new Responder.
 const FIRST: u32 = 8;
-/// Maximum length of a segment. Each buffer is one region of its own length; the Requester would split a longer one.
+/// Maximum length of a segment. Each buffer is one region of the same length; the Requester would split a longer one.
 pub(super) const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
 /// Makes a Requester or a Responder whose table has room for `$calls` calls.
@@ -161,7 +161,7 @@ impl LazyRequester {
 }
 
 impl RequesterSettings {
-    /// Makes the Requester. A function of its own, because its stack has room for a table.
+    /// Makes the Requester. A function apart, because the stack frame has room for a table.
     #[cold]
     #[inline(never)]
     fn make(&self) -> Box<dyn AnyRequester> {
@@ -222,7 +222,7 @@ impl<const CALLS: usize> AnyResponder for Responder<CALLS, HEADER, CHUNKS> {
         self.is_short()
     }
 
-    /// A function of its own, because its stack has room for both tables.
+    /// A function apart, because the stack frame has room for both tables.
     #[cold]
     #[inline(never)]
     fn enlarge(self: Box<Self>, calls: u32) -> Box<dyn AnyResponder> {
@@ -273,7 +273,7 @@ impl<const CALLS: usize> AnyResponder for Responder<CALLS, HEADER, CHUNKS> {
     }
 }
 
-/// The Responder of a connection. It begins with a small table: few connections have many calls at a time.
+/// The Responder of a connection. The first table is small: few connections have many calls at a time.
 pub(super) struct GrowingResponder {
     responder: Box<dyn AnyResponder>,
     /// Maximum number of calls.
@@ -308,7 +308,7 @@ impl GrowingResponder {
         self.responder.has_place() || self.responder.is_short()
     }
 
-    /// Enlarges the table, once, if the next Call has no slot in it.
+    /// Enlarges the table, once, if the next Call has no slot.
     pub(super) fn make_room(&mut self) {
         if self.responder.is_short() {
             let nothing = Responder::<1, HEADER, CHUNKS>::new(Terms::default(), Limits::new());

@@ -1,12 +1,12 @@
-//! The driver: a thread that runs slow operations for futures, takes completions for them, and attends to idle connections.
+//! The driver: a thread that runs slow operations and takes completions for futures, and attends to idle connections.
 //!
-//! There is one driver for the process, however many connections there are. It sleeps until there is work for it, or
-//! something happens on a connection whose futures were polled, or the end of another one is reported. It starts with
-//! the first client, and stays. Only for futures does it wait for completions: a thread that makes a blocking call takes
-//! the reply itself, and the driver is not woken. It holds
-//! no connection of its own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request`
-//! passes the connection to the driver when dropped, and the driver ends it. If another thread ends a connection that
-//! the driver knows, it notifies the driver.
+//! There is one driver for the process, however many connections there are. The driver sleeps until there is work, or
+//! something happens on a connection whose futures were polled, or the end of another connection is reported. The
+//! thread starts with the first client, and stays. Only futures need the driver for completions: a thread that makes a
+//! blocking call takes the reply itself, and the driver is not woken. The driver owns no connection: if futures of a
+//! connection were polled, the last `Connection`, `Pending` or `Request` passes the connection to the driver when
+//! dropped, and the driver ends the connection. Any other thread that ends a connection known to the driver notifies
+//! the driver.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -21,14 +21,14 @@ pub(crate) trait Driven: Send + Sync {
     /// Does all pending work, and watches the connection again.
     fn drive(&self, watch: &Watch);
 
-    /// Ends the connection: nobody holds it any more.
+    /// Ends the connection: nobody owns the connection any more.
     fn end(&self);
 }
 
-/// A connection that nobody holds any more. Dropping this passes it to the driver.
+/// A connection that nobody holds any more. Dropping this value passes the connection to the driver.
 pub(crate) struct DroppedConnection {
     driver: Watch,
-    /// `None` if the connection has ended, and the driver only has to forget it.
+    /// `None` if the connection has ended, and the driver only has to forget the entry.
     connection: Option<Arc<dyn Driven>>,
 }
 
@@ -44,7 +44,7 @@ struct DriverTable {
     dropped: HashMap<u64, Arc<dyn Driven>>,
 }
 
-/// `None` until the first connection is driven, or if there is no thread for it.
+/// `None` until the first connection is driven, or if no thread could be started.
 static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
 impl Driver {
@@ -93,7 +93,7 @@ impl Driver {
 }
 
 impl DroppedConnection {
-    /// Makes the driver end and destroy the connection. `driver` wakes it for this connection.
+    /// Makes the driver end and destroy the connection. `driver` wakes the driver for this connection.
     pub(crate) fn to_be_ended(connection: Arc<dyn Driven>, driver: &Watch) -> Self {
         Self { driver: driver.clone(), connection: Some(connection) }
     }
@@ -114,7 +114,7 @@ impl Drop for DroppedConnection {
     }
 }
 
-/// Passes a connection to the driver. The returned watch wakes the driver for it.
+/// Passes a connection to the driver. The returned watch wakes the driver for this connection.
 pub(crate) fn drive(connection: Weak<dyn Driven>) -> Result<Watch, Error> {
     let driver = Driver::begin()?;
     let mut table = driver.table();

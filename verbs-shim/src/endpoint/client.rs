@@ -9,10 +9,12 @@ use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError, Reply};
 use crate::verbs::Error;
 
-/// A client of RPC-over-RDMA: one connection for calls. Clones share it; dropping the last one ends it.
+/// A client of RPC-over-RDMA: one connection for calls. Clones share the connection; dropping the last one ends the
+/// connection.
 ///
-/// While nobody uses it, the one thread that this library has for all its clients attends to the end of the connection:
-/// [`Connection::ended`] says at once that the other side has ended it, or that the adapter was removed.
+/// While the client is not used, one thread, which serves all clients of the process, attends to the end of the
+/// connection: [`Connection::ended`] says at once that the other side has ended the connection, or that the adapter was
+/// removed.
 ///
 /// ```
 /// use std::thread;
@@ -65,7 +67,7 @@ impl<V: Provider> Client<V> {
         Ok(Self { connection: Connection::connect(verbs, address, settings)? })
     }
 
-    /// Makes a call and waits for its reply: [`Connection::call`].
+    /// Makes a call and waits for the reply: [`Connection::call`].
     ///
     /// # Errors
     /// A [`CallError`].
@@ -78,7 +80,7 @@ impl<V: Provider> Client<V> {
         self.connection.start(call)
     }
 
-    /// An XID for a call that has a header of its own: [`Connection::xid`].
+    /// An XID for a call whose header the application writes: [`Connection::xid`].
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.connection.xid()

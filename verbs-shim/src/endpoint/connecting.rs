@@ -1,7 +1,7 @@
 //! Setting up a connection for an asynchronous function.
 //!
 //! Adapters and connection managers block, so a few threads of the process set up the connections that futures want.
-//! They end when they have had nothing to do for a while.
+//! Idle threads end after a while.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -84,15 +84,15 @@ impl SetUpPool {
     }
 }
 
-/// A connection that is being set up: a future for any runtime. Dropping it gives the attempt up; a connection that
-/// comes about later ends at once.
+/// A connection that is being set up: a future for any runtime. Dropping this value gives the attempt up; a connection
+/// that comes about later ends at once.
 #[must_use]
 pub struct Connecting<V: Provider> {
     attempt: Arc<Mutex<SetUp<V>>>,
 }
 
 enum SetUp<V: Provider> {
-    /// The waker of the future, once it was polled.
+    /// The waker of the future, once polled.
     UnderWay(Option<Waker>),
     Ended(Result<Client<V>, Error>),
     /// The outcome was taken, or nobody wants it.
@@ -102,8 +102,8 @@ enum SetUp<V: Provider> {
 impl<V: Provider> Client<V> {
     /// Connects, for an asynchronous function: a few threads of this library do what blocks. The limits of
     /// [`connect`](Self::connect) apply. Eight connections are set up at the same time; a further one that has waited
-    /// for one of them for longer than [`connect_timeout`](crate::SettingsBuilder::connect_timeout) ends with
-    /// [`Error::TimedOut`] when its turn comes.
+    /// for longer than [`connect_timeout`](crate::SettingsBuilder::connect_timeout) ends with [`Error::TimedOut`] when
+    /// its turn comes.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::Fabric;
@@ -143,7 +143,7 @@ fn lock<V: Provider>(attempt: &Mutex<SetUp<V>>) -> MutexGuard<'_, SetUp<V>> {
     attempt.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes the outcome to the future, if somebody wants it.
+/// Passes the outcome to the future, unless the attempt was given up.
 fn end<V: Provider>(attempt: &Mutex<SetUp<V>>, outcome: Result<Client<V>, Error>) {
     let mut attempt = lock(attempt);
     if let SetUp::UnderWay(waker) = &mut *attempt {

@@ -22,13 +22,13 @@ use crate::trace;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Error};
 
-/// One end of a connection. Clones are the same end; dropping the last one ends it.
+/// One end of a connection. Clones are the same end; dropping the last one ends the connection.
 ///
-/// Ending a connection may take an adapter long. The thread that drops the last clone does it, unless futures of the
-/// connection were polled or a [`Server`](crate::Server) served it: then another thread does it, because a task may be
-/// the last owner.
+/// Ending a connection may take an adapter long. The thread that drops the last clone ends the connection, unless
+/// futures of the connection were polled or a [`Server`](crate::Server) served the connection: then another thread
+/// does, because a task may be the last owner.
 ///
-/// It makes calls and answers them; a client's end answers calls only if
+/// Each end makes and answers calls; a client's end answers calls only if
 /// [`SettingsBuilder::served`](crate::SettingsBuilder::served) is not 0 (RFC 8167).
 ///
 /// ```
@@ -63,7 +63,7 @@ pub struct Connection<V: Provider> {
 /// Outcome of an attempt to connect.
 enum Attempt<V: Provider> {
     Connected(Connection<V>),
-    /// A server of version 2 did not answer: it may be one of version 1.
+    /// A server of version 2 did not answer: the server may speak version 1 only.
     Version1,
 }
 
@@ -162,18 +162,18 @@ impl<V: Provider> Connection<V> {
         self.shared.xid()
     }
 
-    /// Makes a call and waits for its reply, which is then in the [`Call`] too. If the maximum number of calls is in
+    /// Makes a call and waits for the reply, which is then in the [`Call`] too. If the maximum number of calls is in
     /// flight, this also waits for a free slot.
     ///
     /// # Errors
-    /// A [`CallError`]. Except with [`CallError::TimedOut`], the call has its buffers back, and the peer can no longer
-    /// access them.
+    /// A [`CallError`]. Except with [`CallError::TimedOut`], the call has its buffers back, without access for the
+    /// peer.
     pub fn call<'a>(&self, call: &'a mut Call) -> Result<Reply<'a>, CallError> {
         self.call_until(call, self.shared.deadline(call))?;
         Ok(call.replied())
     }
 
-    /// Makes a call and waits for its reply, until the deadline.
+    /// Makes a call and waits for the reply, until the deadline.
     pub(crate) fn call_until(&self, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
         let outcome = self.shared.call(call, None, deadline);
         self.shared.watch_grace(&outcome);
@@ -182,15 +182,15 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Another
-    /// thread registers its memory, which may take an adapter long; then the call is sent.
+    /// thread registers the memory of the call, which may take an adapter long; then the call is sent.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
 
-    /// Returns the next given-up call whose buffers the peer can no longer access: its reply has come, or the
-    /// connection has ended. A call is given up by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), or
-    /// when its [`Pending`] is dropped. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) is the maximum
-    /// number kept. This does not take completions; only calls that wait do, and [`request`](Self::request).
+    /// Returns the next given-up call whose buffers the peer can no longer access: the reply has come, or the
+    /// connection has ended. Calls are given up by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), or by
+    /// dropping the [`Pending`]. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) is the maximum number
+    /// kept. This does not take completions; only calls that wait do, and [`request`](Self::request).
     #[must_use]
     pub fn returned(&self) -> Option<Call> {
         self.shared.returned()
@@ -202,9 +202,9 @@ impl<V: Provider> Connection<V> {
         self.shared.peer()
     }
 
-    /// The queue pair. With the provider for adapters it has a descriptor, for programs that wait for many events at
-    /// once: take [requests](Self::request) until there is none, arm it, and look again when it becomes readable.
-    /// Taking requests may block for as long as the adapter needs to register memory.
+    /// The queue pair. With the provider for adapters, the queue pair has a descriptor, for programs that wait for many
+    /// events at once: take [requests](Self::request) until there is none, arm the queue pair, and look again when the
+    /// descriptor becomes readable. Taking requests may block for as long as the adapter needs to register memory.
     #[must_use]
     pub fn queue_pair(&self) -> &V::QueuePair {
         &self.shared.resources().queue_pair
@@ -216,8 +216,8 @@ impl<V: Provider> Connection<V> {
         self.shared.terms()
     }
 
-    /// The version of RPC-over-RDMA that the connection speaks. A client always knows it; a server that accepts more than one
-    /// knows it from the first message on.
+    /// The version of RPC-over-RDMA that the connection speaks. A client always knows the version; a server that
+    /// accepts more than one knows the version from the first message on.
     ///
     /// ```
     /// use std::thread;
@@ -248,17 +248,18 @@ impl<V: Provider> Connection<V> {
     }
 
     /// The host authentication message sent by the other side
-    /// ([`SettingsBuilder::host_authentication`](crate::SettingsBuilder::host_authentication)). `None` if it has sent
-    /// none, or the connection does not speak version 2. A server knows it from the first call on.
+    /// ([`SettingsBuilder::host_authentication`](crate::SettingsBuilder::host_authentication)). `None` if the other
+    /// side has sent none, or the connection does not speak version 2. A server knows the message from the first call
+    /// on.
     ///
     /// # Errors
-    /// [`HostAuthenticationTooLong`] if the message was not kept because it is too long.
+    /// [`HostAuthenticationTooLong`] if the message was too long to be kept.
     pub fn host_authentication(&self) -> Result<Option<Vec<u8>>, HostAuthenticationTooLong> {
         self.shared.host_authentication()
     }
 
-    /// The reason for the end of the connection. `None` while it is open, and for the short time in which it has ended
-    /// and the adapter has not said why: a reason never changes.
+    /// The reason for the end of the connection. `None` for an open connection, and for the short time until the
+    /// adapter has reported the reason: a reason never changes.
     #[must_use]
     pub fn ended(&self) -> Option<Ended> {
         self.shared.ended()
@@ -279,13 +280,13 @@ impl<V: Provider> Connection<V> {
         self.shared.unusable()
     }
 
-    /// Declares that this thread of a server serves the connection: it takes requests with [`request`](Self::request)
-    /// until there are none, and then [arms](Self::arm) the connection.
+    /// Declares that this thread of a server serves the connection: the thread takes requests with
+    /// [`request`](Self::request) until there are none, and then [arms](Self::arm) the connection.
     pub(crate) fn begin_serving(&self) {
         self.shared.begin_serving();
     }
 
-    /// Wakes this when the connection is over, or at once if it is.
+    /// Wakes `waker` when the connection is over, or at once if that was before.
     pub fn wake_when_ended(&self, waker: Waker) {
         self.shared.wake_when_ended(waker);
     }
@@ -300,7 +301,7 @@ impl<V: Provider> Connection<V> {
         self.shared.end_because(ended);
     }
 
-    /// Makes a thread of the process attend to the end of the connection while nobody uses it.
+    /// Makes a thread of the process attend to the end of an unused connection.
     pub(crate) fn attend_when_idle(&self) {
         self.shared.attend_when_idle();
     }
@@ -321,8 +322,8 @@ impl<V: Provider> Connection<V> {
 
     /// Ends the connection: all calls are lost.
     ///
-    /// This blocks while the adapter ends the connection and deregisters its memory. An asynchronous task calls it on a
-    /// thread for blocking work, or drops the connection instead.
+    /// This blocks while the adapter ends the connection and deregisters memory. An asynchronous task should use a
+    /// thread for blocking work, or drop the connection instead.
     pub fn disconnect(&self) {
         self.shared.disconnect();
     }

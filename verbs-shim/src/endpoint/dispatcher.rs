@@ -11,15 +11,15 @@ use crate::endpoint::request::{Request, accept};
 use crate::endpoint::server::Service;
 use crate::message::stream::Stream;
 
-/// A [`Service`] made of procedures: passes each call to the handler of its program, version and procedure.
+/// A [`Service`] made of procedures: each call goes to the handler of the program, version and procedure.
 ///
-/// It answers all other calls itself, according to RFC 5531 section 9:
-/// - procedure 0, NULL, of each of its programs, with success;
-/// - a procedure that it does not have, with `PROG_UNAVAIL`, `PROC_UNAVAIL`, or `PROG_MISMATCH` and the lowest and
-///   highest version of the program;
+/// All other calls are answered according to RFC 5531 section 9:
+/// - procedure 0, NULL, of each known program, with success;
+/// - an unknown procedure, with `PROG_UNAVAIL`, `PROC_UNAVAIL`, or `PROG_MISMATCH` and the lowest and highest version
+///   of the program;
 /// - a version of RPC other than 2, with `RPC_MISMATCH`;
-/// - credentials other than `AUTH_NONE` and `AUTH_SYS`, or that it cannot decode, with `AUTH_ERROR`;
-/// - a call that ends within its header, with `GARBAGE_ARGS`.
+/// - credentials other than `AUTH_NONE` and `AUTH_SYS`, or malformed ones, with `AUTH_ERROR`;
+/// - a call that ends within the header, with `GARBAGE_ARGS`.
 ///
 /// ```
 /// use rpcrdma_verbs::loopback::{Adapter, Fabric};
@@ -46,7 +46,7 @@ pub struct Dispatcher<'a, V: Provider> {
     programs: BTreeMap<u32, Versions<'a, V>>,
 }
 
-/// The versions of a program, each with its procedures.
+/// Versions of a program, each with procedures.
 type Versions<'a, V> = BTreeMap<u32, BTreeMap<u32, Handler<'a, V>>>;
 
 enum Handler<'a, V: Provider> {
@@ -59,7 +59,7 @@ enum Handler<'a, V: Provider> {
 type Immediate<'a> = dyn Fn(&ProcedureCall<'_>, &mut Stream) -> Result<(), Refusal> + Send + Sync + 'a;
 type Deferred<'a, V> = dyn Fn(Request<V>) + Send + Sync + 'a;
 
-/// A call of the other side, as the handler of its procedure sees it.
+/// A call of the other side, as a handler of a procedure sees the call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ProcedureCall<'a> {
@@ -75,9 +75,9 @@ pub struct ProcedureCall<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// `GARBAGE_ARGS`: the arguments are not those of the procedure.
+    /// `GARBAGE_ARGS`: the arguments are not valid for the procedure.
     GarbageArguments,
-    /// `SYSTEM_ERR`: the server cannot carry out the call for a reason of its own, such as a lack of memory.
+    /// `SYSTEM_ERR`: the server cannot carry out the call for another reason, such as a lack of memory.
     SystemError,
     /// `AUTH_ERROR`: these credentials are not accepted.
     Credentials(AuthStatus),
@@ -91,7 +91,7 @@ enum Verdict<'s, 'a, V: Provider> {
 }
 
 impl<'a, V: Provider> Dispatcher<'a, V> {
-    /// Adds a version of a program; so far its only procedure is NULL.
+    /// Adds a version of a program; so far the only procedure is NULL.
     #[must_use]
     pub fn with_program(mut self, program: u32, version: u32) -> Self {
         self.procedures(program, version);
@@ -112,7 +112,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         self
     }
 
-    /// Adds a procedure whose handler gets the whole [`Request`], to answer it elsewhere and later.
+    /// Adds a procedure whose handler gets the whole [`Request`], for an answer elsewhere and later.
     #[must_use]
     pub fn with_deferred(
         mut self,

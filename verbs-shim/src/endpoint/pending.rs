@@ -16,14 +16,14 @@ use crate::trace;
 
 /// A call that was started: a future for any runtime, for which a thread can also [wait](Self::wait).
 ///
-/// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
-/// its buffers and its slot until its reply has come, for at most
+/// Dropping this value gives the call up, without harm to others. The other side does not know that: a call that was
+/// sent keeps buffers and slot until the reply has come, for at most
 /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
 /// [returned](crate::Connection::returned).
 ///
-/// As a future it ends with [`CallError::TimedOut`] when the [timeout of the call](Call::with_timeout) is over.
+/// The future ends with [`CallError::TimedOut`] after the [timeout of the call](Call::with_timeout).
 /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to blocking callers only: without a timeout of
-/// its own, or the runtime's, a future waits for as long as the connection lasts.
+/// the call or of the runtime, a future waits for as long as the connection lasts.
 ///
 /// ```
 /// # use std::thread;
@@ -55,15 +55,15 @@ use crate::trace;
 #[must_use]
 pub struct Pending<V: Provider> {
     shared: Arc<OwnedConnection<V>>,
-    /// Present until it is begun, or if it is refused.
+    /// Present before the beginning of the call, and after a refusal.
     call: Option<Call>,
     ticket: Option<usize>,
-    /// Its position in the queue of calls that wait to begin.
+    /// Position in the queue of calls that wait to begin.
     position: QueuePosition,
     refused: Option<CallError>,
-    /// Time at which a waiting thread gives it up.
+    /// Time at which a waiting thread gives the call up.
     deadline: Option<Instant>,
-    /// Time at which a future gives it up.
+    /// Time at which a future gives the call up.
     limit: Option<Instant>,
     alarm: Option<Alarm>,
 }
@@ -100,7 +100,7 @@ impl<V: Provider> Pending<V> {
         self
     }
 
-    /// Gives the call up if its time is over; otherwise sees to it that the future is woken then.
+    /// Gives the call up if the time is over; otherwise has the future woken at that time.
     fn wait_until_limit(&mut self, waker: &Waker) -> Poll<CallOutcome> {
         let Some(limit) = self.limit else { return Poll::Pending };
         let mut state = self.shared.lock();
@@ -182,7 +182,7 @@ impl<V: Provider> Future for Pending<V> {
 }
 
 impl<V: Provider> Pending<V> {
-    /// Gives the call up, unless it has ended.
+    /// Gives up a call that has not ended.
     fn give_up(&mut self) {
         if self.ticket.is_none() && self.call.is_none() && self.position.is_none() && self.alarm.is_none() {
             return;

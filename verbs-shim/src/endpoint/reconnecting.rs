@@ -1,8 +1,7 @@
 //! A client that connects again.
 //!
-//! Whoever needs a connection while there is none makes a thread connect, which ends when it has succeeded, or when
-//! nobody is left. So a caller never waits for an attempt longer than its own deadline, and there is one attempt at a
-//! time, however many calls wait.
+//! A caller without a connection makes a thread connect. The thread ends after success, or when no caller is left. So a
+//! caller never waits beyond its deadline, and there is one attempt at a time, however many calls wait.
 
 use std::fmt;
 use std::future::Future;
@@ -20,20 +19,20 @@ use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError, CallOutcome, Progress, Reply};
 use crate::verbs::Error;
 
-/// A client that connects again when its connection is lost. Clones share the connection.
+/// A client that connects again after the loss of a connection. Clones share the connection.
 ///
 /// A call that was not sent is made on the next connection. A call that was sent and not answered may have been carried
-/// out: it is made again, with the same XID, only if it is [repeatable](Call::repeatable); otherwise it ends with
-/// [`CallError::Lost`] and [`Progress::Sent`]. The error of a call that ends without a reply says if the call was sent
-/// on any of its connections.
-///
-/// Between failed attempts to connect, the pauses grow from [a tenth of a second to ten seconds](Self::with_pauses), and
-/// vary by chance, so that the clients of a server that has restarted do not all come at once. A call waits no longer
-/// than its [timeout](Call::with_timeout), or [60 seconds](Self::with_timeout); then its error says why there is no
+/// out: such a call is made again, with the same XID, only if [repeatable](Call::repeatable); others end with
+/// [`CallError::Lost`] and [`Progress::Sent`]. The error of a call without a reply says if the call was sent on any
 /// connection.
 ///
-/// If the connection ends while nobody uses it, it is let go of at once, so that an adapter can be removed. For that,
-/// the closure should find the adapter again each time.
+/// Between failed attempts to connect, the pauses grow from [a tenth of a second to ten seconds](Self::with_pauses),
+/// and vary by chance, so that the clients of a server that has restarted do not all come at once. A call waits no
+/// longer than the [timeout of the call](Call::with_timeout), or [60 seconds](Self::with_timeout); then the error says
+/// why there is no connection.
+///
+/// An unused connection that ends is let go of at once, so that an adapter can be removed. For that, the closure should
+/// find the adapter again each time.
 ///
 /// ```
 /// use std::thread;
@@ -96,7 +95,7 @@ struct State<V: Provider> {
     xid: u32,
 }
 
-/// The connection, or its absence.
+/// The connection, or the reason why there is none.
 enum CurrentClient<V: Provider> {
     /// Nobody has needed one since the last was lost.
     None,
@@ -108,7 +107,7 @@ enum CurrentClient<V: Provider> {
 }
 
 impl<V: Provider> Reconnecting<V> {
-    /// A client that is not connected yet. `connect` makes each connection, in a thread of its own.
+    /// A client that is not connected yet. `connect` makes each connection, in a separate thread.
     pub fn new(connect: impl Fn() -> Result<Client<V>, Error> + Send + Sync + 'static) -> Self {
         let xid = RandomState::new().hash_one(0) as u32;
         let state = Mutex::new(State { link: CurrentClient::None, error: None, wakers: Vec::new(), xid });
@@ -123,18 +122,18 @@ impl<V: Provider> Reconnecting<V> {
         Self { pauses: Pauses { first, longest }, ..self }
     }
 
-    /// Sets the time after which a blocking call without a [timeout of its own](Call::with_timeout) is given up, with
-    /// all connections on which it was made. `None` for never.
+    /// Sets the time after which a blocking call without a [timeout](Call::with_timeout) is given up, on whatever
+    /// connections the call was made. `None` for never.
     #[must_use]
     pub fn with_timeout(self, longest: Option<Duration>) -> Self {
         Self { timeout: longest, ..self }
     }
 
-    /// Makes a call and waits for its reply, which is then in the [`Call`]: on the next connection too, if this one is
+    /// Makes a call and waits for the reply, which is then in the [`Call`]: on the next connection too, if this one is
     /// lost and the call may be made again.
     ///
     /// # Errors
-    /// A [`CallError`]: [`CallError::Lost`] if the call was sent, is not [repeatable](Call::repeatable), and its
+    /// A [`CallError`]: [`CallError::Lost`] if the call was sent, is not [repeatable](Call::repeatable), and the
     /// connection was lost; [`CallError::NotConnected`] if there was no connection in time.
     pub fn call<'a>(&self, call: &'a mut Call) -> Result<Reply<'a>, CallError> {
         let deadline = call.timeout().or(self.timeout).and_then(|timeout| Instant::now().checked_add(timeout));
@@ -157,10 +156,10 @@ impl<V: Provider> Reconnecting<V> {
         }
     }
 
-    /// Starts a call whose reply is awaited in an asynchronous function. Its future ends when the
-    /// [timeout of the call](Call::with_timeout) is over, or, while there is no connection, when the attempt to connect
-    /// that is then under way has ended. Without a timeout, it waits for as long as it takes. Dropping it gives the call
-    /// up, as with [`Pending`].
+    /// Starts a call whose reply is awaited in an asynchronous function. The future ends after the [timeout of the
+    /// call](Call::with_timeout), or, without a connection, when the attempt to connect that is then under way has
+    /// ended. Without a timeout, the future waits without a limit. Dropping the future gives the call up, as with
+    /// [`Pending`].
     pub fn start(&self, mut call: Call) -> ReconnectingCall<V> {
         call.keep_xid(|| self.shared().xid());
         let limit = call.timeout().and_then(|timeout| Instant::now().checked_add(timeout));
@@ -186,7 +185,7 @@ impl<V: Provider> Reconnecting<V> {
     }
 }
 
-/// Knowledge about a call from all its attempts.
+/// Knowledge about a call from all attempts.
 #[derive(Debug, Default)]
 struct Attempts {
     progress: Progress,
@@ -217,7 +216,7 @@ impl Attempts {
 }
 
 impl<V: Provider> CurrentClient<V> {
-    /// Returns the connection, if it has not ended.
+    /// Returns the connection, unless the connection has ended.
     fn client(&self) -> Option<Client<V>> {
         match self {
             Self::Connected(client) if !client.connection().is_over() => Some(client.clone()),
@@ -284,7 +283,7 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Connects, with growing pauses, until it has succeeded or nobody needs a connection.
+    /// Connects, with growing pauses, until success, or until nobody needs a connection.
     fn connect(self: &Arc<Self>, pauses: Pauses) {
         let mut pause = pauses.first;
         let _panicking = GivesUpOnPanic(self, pauses.first);
@@ -348,7 +347,7 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Lets go of the connection if it has ended.
+    /// Lets go of an ended connection.
     fn lost_if_ended(&self) {
         let state = self.lock();
         let CurrentClient::Connected(client) = &state.link else { return };
@@ -380,7 +379,7 @@ impl<V: Provider> Drop for GivesUpOnPanic<'_, V> {
     }
 }
 
-/// Waker that lets go of a connection when it has ended.
+/// Waker that lets go of an ended connection.
 struct WhenEnded<V: Provider>(Weak<Shared<V>>);
 
 impl<V: Provider> Wake for WhenEnded<V> {
@@ -407,13 +406,13 @@ pub struct ReconnectingCall<V: Provider> {
     client: Reconnecting<V>,
     stage: Stage<V>,
     attempts: Attempts,
-    /// Time at which it is given up.
+    /// Time at which the call is given up.
     limit: Option<Instant>,
 }
 
 /// Stage of a call.
 enum Stage<V: Provider> {
-    /// It waits for a connection.
+    /// The call waits for a connection.
     Waiting(Call),
     Made(Client<V>, Pending<V>),
     Ended,

@@ -17,8 +17,8 @@ use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 use crate::trace;
 
-/// A call of the other side: the whole message, with the data that was read by RDMA. Any thread can answer it, also
-/// later. If it is dropped without an answer, it is answered with `SYSTEM_ERR`.
+/// A call of the other side: the whole message, with the data that was read by RDMA. Any thread can answer, also later.
+/// Dropping a request without an answer sends `SYSTEM_ERR`.
 ///
 /// ```
 /// use rpcrdma::rpc::AcceptStatus;
@@ -73,16 +73,16 @@ impl<V: Provider> Request<V> {
         self.shared.peer()
     }
 
-    /// The connection on which it came, to call back or to end it.
+    /// The connection of the request, to call back or to disconnect.
     #[must_use]
     pub fn connection(&self) -> Connection<V> {
         Connection::of(Arc::clone(&self.shared))
     }
 
-    /// The call, and its arguments.
+    /// The header of the call, and the arguments.
     ///
     /// # Errors
-    /// If it is not an RPC version 2 call. Then only `ERR_CHUNK` or an RPC error are valid answers.
+    /// If the message is not an RPC version 2 call. Then only `ERR_CHUNK` or an RPC error are valid answers.
     pub fn decode(&self) -> Result<(rpc::RpcCall<'_>, &[u8]), rpc::RpcError> {
         rpc::RpcCall::decode(self.message())
     }
@@ -93,8 +93,8 @@ impl<V: Provider> Request<V> {
         &mut self.delivered.get_or_insert_default().reply
     }
 
-    /// Takes the message out, to pass it on without a copy. Its memory is then not used for later calls, and
-    /// [`message`](Self::message) is empty.
+    /// Takes the message out, without a copy. Later calls then cannot reuse the memory, and [`message`](Self::message)
+    /// is empty.
     pub fn take_message(&mut self) -> Vec<u8> {
         self.protected |= self.is_protected();
         self.delivered.as_mut().map(|delivered| std::mem::take(&mut delivered.message)).unwrap_or_default()
@@ -111,7 +111,8 @@ impl<V: Provider> Request<V> {
     /// so that an asynchronous task may answer too.
     ///
     /// # Errors
-    /// A [`ReplyFault`]: it is not a reply to this call, and `SYSTEM_ERR` is sent instead; or the connection is over.
+    /// A [`ReplyFault`]: the reply is not valid for this call, and `SYSTEM_ERR` is sent instead; or the connection is
+    /// over.
     pub fn answer(mut self) -> Result<Form, ReplyFault> {
         self.send()
     }
@@ -178,7 +179,7 @@ impl<V: Provider> Request<V> {
     }
 }
 
-/// Puts the header of a reply into it, with nothing after it.
+/// Starts `reply` with this header.
 #[inline]
 fn begin(header: &rpc::RpcReply<'_>, room: &mut [u8], reply: &mut Stream) {
     if let Ok(length) = header.encode(room) {
@@ -192,7 +193,7 @@ fn begin_accepted(xid: u32, status: AcceptStatus, reply: &mut Stream) {
     begin(&rpc::RpcReply { xid, body }, &mut [0; 24], reply);
 }
 
-/// Puts the header of a successful reply into it; the results follow.
+/// Starts `reply` with the header of a successful reply; the results follow.
 #[inline]
 pub(super) fn accept(xid: u32, reply: &mut Stream) {
     begin_accepted(xid, AcceptStatus::SUCCESS, reply);
@@ -218,9 +219,9 @@ impl<V: Provider> fmt::Debug for Request<V> {
 impl<V: Provider> Connection<V> {
     /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
     ///
-    /// Meanwhile, this thread runs the pending jobs of the connection: it registers the memory into which a call is
-    /// pulled, and deregisters memory. With an adapter that may take long, even with a timeout of zero, so an
-    /// asynchronous task calls this on a thread for blocking work.
+    /// Meanwhile, this thread runs the pending jobs of the connection: registering memory for RDMA Reads of calls, and
+    /// deregistering memory. With an adapter that may take long, even with a timeout of zero, so an asynchronous task
+    /// calls this on a thread for blocking work.
     ///
     /// # Errors
     /// [`Ended`] if the connection is over.

@@ -63,7 +63,7 @@ struct Stop {
     wakers: Mutex<Vec<Waker>>,
 }
 
-/// The service of a server. A closure with a [`Request`] as its argument is one.
+/// The service of a server. A closure with a [`Request`] as argument is a service.
 ///
 /// ```
 /// use std::net::SocketAddr;
@@ -102,14 +102,14 @@ struct Stop {
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 pub trait Service<V: Provider>: Sync {
-    /// Handles a call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same
-    /// connection is taken, so do slow work elsewhere.
+    /// Handles a call: [`Request::answer`] the request, here or later and elsewhere. While this runs, no other call of
+    /// the same connection is taken, so do slow work elsewhere.
     ///
     /// A panic ends the connection of the call. The other connections go on, and [`Server::serve`] panics when the
     /// server is stopped, so that the panic is noticed.
     fn call(&self, request: Request<V>);
 
-    /// The server has everything that it needs to accept connections. This is called once, before any other function here.
+    /// The server has everything needed for accepting connections. This is called once, before any other function here.
     fn listening(&self) {}
 
     /// A client has connected.
@@ -118,7 +118,7 @@ pub trait Service<V: Provider>: Sync {
     }
 
     /// The version of a connection is known: with the first message, if the server accepts more than one version. This
-    /// is called once for each connection, after [`connected`](Self::connected) and before its first call.
+    /// is called once for each connection, after [`connected`](Self::connected) and before the first call.
     fn agreed(&self, connection: &Connection<V>) {
         let _ = connection;
     }
@@ -140,7 +140,7 @@ impl<V: Provider, F: Fn(Request<V>) + Sync> Service<V> for F {
     }
 }
 
-/// Maximum number of calls that are remembered because they ended a connection.
+/// Maximum number of remembered calls that ended a connection.
 const MAX_UNUSABLE: usize = 64;
 /// Maximum number of waiting requests for connections.
 const BACKLOG: usize = 16;
@@ -170,17 +170,18 @@ impl<V: Provider> Server<V> {
         Self { most, ..self }
     }
 
-    /// Sets the time after which a connection ends if its other side makes no calls, and has received its answers or
-    /// does not receive them. Without this limit, silent clients can use up the maximum number of connections and keep
+    /// Sets the time after which a connection ends if the other side makes no calls, and has received all answers or
+    /// does not receive any. Without this limit, silent clients can use up the maximum number of connections and keep
     /// all others out.
     #[must_use]
     pub fn with_idle_limit(self, longest: Duration) -> Self {
         Self { idle: Some(longest), ..self }
     }
 
-    /// Returns the number of shared Receives in the queue, including those whose messages no connection has seen yet. `None` if
-    /// each connection has Receives of its own
-    /// ([`SettingsBuilder::shared_receives`](crate::SettingsBuilder::shared_receives)). If it is often 0, there are too few.
+    /// Returns the number of shared Receives in the queue, including Receives whose messages no connection has seen
+    /// yet. `None` if each connection has its own Receives
+    /// ([`SettingsBuilder::shared_receives`](crate::SettingsBuilder::shared_receives)). A server that often has 0 needs
+    /// more.
     #[must_use]
     pub fn free_receives(&self) -> Option<usize> {
         self.shared.as_ref().map(|shared| shared.free())
@@ -229,7 +230,7 @@ impl<V: Provider> Server<V> {
 }
 
 impl Stopper {
-    /// Ends the server: it accepts no more connections, and the existing ones end.
+    /// Ends the server: no more connections are accepted, and the existing ones end.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::SeqCst);
         let wakers = mem::take(&mut *self.wakers());
@@ -244,7 +245,7 @@ impl Stopper {
         self.0.stopped.load(Ordering::SeqCst)
     }
 
-    /// Wakes this when the server is stopped, or at once if it is.
+    /// Wakes `waker` when the server is stopped, or at once if that was before.
     pub(crate) fn tell(&self, waker: Waker) {
         self.wakers().push(waker);
         if self.is_stopped() {

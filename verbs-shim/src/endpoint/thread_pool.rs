@@ -2,12 +2,12 @@
 //!
 //! All threads wait in one [`Waiter`], for events of any connection. The thread that is woken gets the key of one
 //! connection and serves that connection until nothing is left to do, while another thread goes on waiting. So there
-//! are as many threads as connections that are being served at the moment, and two more. A slow service holds up its
-//! own connection only, a call to a sleeping server wakes one thread, and idle connections need none. Additional
-//! threads end after two seconds. When the server has stopped, all threads are gone.
+//! are as many threads as connections that are being served at the moment, and two more. A slow service holds up one
+//! connection only, a call to a sleeping server wakes one thread, and idle connections need none. Additional threads
+//! end after two seconds. When the server has stopped, all threads are gone.
 //!
 //! The caller of [`Server::serve`] accepts all connections. If the threads took turns, each would allocate connections
-//! from its own part of the heap, and none would use again what the others have freed: memory grew by the size of all
+//! from another part of the heap, and none would reuse memory that others have freed: memory grew by the size of all
 //! connections with each thread.
 
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ const WAIT: usize = 2;
 /// Idle time after which additional threads end, so that threads do not come and go with each burst of calls.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The threads of a server, and the connections that they serve.
+/// Threads of a server, and the connections that are served.
 pub(crate) struct ThreadPool<'a, V: Provider, S> {
     server: &'a Server<V>,
     service: &'a S,
@@ -79,29 +79,30 @@ struct ServedConnection<V: Provider> {
 enum ServeState {
     Idle,
     Busy,
-    /// Busy, and the thread has to serve it again, because of another event.
+    /// Busy, and to be served again, because of another event.
     Repeat,
 }
 
 /// Time of the last message from the other side.
 #[derive(Clone, Copy, Debug)]
 enum LastActivity {
-    /// It has just connected, and the service was not notified yet.
+    /// Just connected, before the service is notified.
     Never,
     /// `None` without an idle limit: then nobody reads the clock.
     At(Option<Instant>),
 }
 
 impl<V: Provider> Server<V> {
-    /// Answers all calls until it is stopped. This thread accepts connections. Each connection whose calls are being
-    /// answered has a thread of its own, and two more threads sleep.
+    /// Answers all calls until the server is stopped. This thread accepts connections. Each connection with calls in
+    /// progress has a thread, and two more threads sleep.
     ///
     /// # Errors
     /// Any error of [`Verbs::request`](crate::Verbs::request), which stops the server. Failures of single connections
     /// are reported to the service.
     ///
     /// # Panics
-    /// If the service has panicked, after the server has stopped. A panic in [`Service::listening`] or [`Service::failed`] stops it.
+    /// If the service has panicked, after the server has stopped. A panic in [`Service::listening`] or
+    /// [`Service::failed`] stops the server.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
         let pool = ThreadPool::new(self, service)?;
         thread::scope(|scope| {
@@ -165,7 +166,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         }
     }
 
-    /// Counts one more waiting thread. Returns the time after which it ends, if it is an additional one.
+    /// Counts one more waiting thread. Returns the time after which an additional thread ends.
     fn begin_to_wait(&self) -> Option<Duration> {
         let mut state = self.lock();
         state.waiting += 1;
@@ -287,7 +288,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         served.watch.wake();
     }
 
-    /// Serves a connection until there is nothing to do, or it has ended.
+    /// Serves a connection until there is nothing to do, or the connection has ended.
     fn serve(&self, key: u64) {
         let Some(served) = self.lock().served.get(&key).map(Arc::clone) else { return };
         if !served.begin() {
@@ -320,7 +321,7 @@ impl Drop for StopsOnPanic<'_> {
     }
 }
 
-/// Removes a connection when dropped, because it has ended or the service has panicked.
+/// Removes a connection when dropped, after the end of the connection or a panic of the service.
 struct Removal<'a, V: Provider, S: Service<V>> {
     pool: &'a ThreadPool<'a, V, S>,
     key: u64,
@@ -345,14 +346,15 @@ impl<V: Provider> ServedConnection<V> {
         self.last_activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to serve it. Returns false if another thread already does, which then serves it again.
+    /// Begins to serve a connection. Returns false if another thread serves the connection, which then does so once
+    /// more.
     fn begin(&self) -> bool {
         let mut serve_state = self.serve_state();
         *serve_state = if *serve_state == ServeState::Idle { ServeState::Busy } else { ServeState::Repeat };
         *serve_state == ServeState::Busy
     }
 
-    /// Stops serving it. Returns false if there was another event meanwhile.
+    /// Stops serving a connection. Returns false if there was another event meanwhile.
     fn end(&self) -> bool {
         let mut serve_state = self.serve_state();
         *serve_state = if *serve_state == ServeState::Repeat { ServeState::Busy } else { ServeState::Idle };

@@ -1,5 +1,5 @@
-//! Threads of a scope that are joined: a scope waits for their closures only, and the destructors of thread-local variables
-//! run after those.
+//! Threads of a scope that are joined: a scope waits for closures only, and the destructors of thread-local variables
+//! run later.
 
 use std::any::Any;
 use std::panic;
@@ -46,10 +46,10 @@ impl<'scope, 'env> Threads<'scope, 'env> {
         ended.into_iter().for_each(|thread| self.join(thread));
     }
 
-    /// Joins all threads, also those that they begin meanwhile.
+    /// Joins all threads, even threads that others begin meanwhile.
     ///
     /// # Panics
-    /// If one of them has panicked.
+    /// If any thread has panicked.
     pub(crate) fn join_all(&self) {
         loop {
             // A thread that begins another one has not ended, so an empty list stays empty.

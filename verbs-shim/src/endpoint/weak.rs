@@ -7,7 +7,7 @@ use crate::driver::resources::Provider;
 use crate::driver::shared::OwnedConnection;
 use crate::endpoint::connection::Connection;
 
-/// A [`Connection`] that is remembered without being kept open: for a service that calls its clients back, and keeps
+/// A [`Connection`] that is remembered without being kept open: for a service that calls clients back, and keeps
 /// per-connection state only until the connection ends.
 ///
 /// ```
@@ -34,7 +34,7 @@ use crate::endpoint::connection::Connection;
 pub struct WeakConnection<V: Provider>(Weak<OwnedConnection<V>>);
 
 impl<V: Provider> Connection<V> {
-    /// Returns a reference to the same end that does not keep it open.
+    /// Returns a reference to the same end that does not keep the connection open.
     #[must_use]
     pub fn downgrade(&self) -> WeakConnection<V> {
         WeakConnection(Arc::downgrade(&self.shared))
@@ -42,7 +42,8 @@ impl<V: Provider> Connection<V> {
 }
 
 impl<V: Provider> WeakConnection<V> {
-    /// Returns the connection. `None` if nobody keeps it open any more. It may still have [ended](Connection::ended).
+    /// Returns the connection. `None` if nobody keeps the connection open. The connection may still have
+    /// [ended](Connection::ended).
     #[must_use]
     pub fn upgrade(&self) -> Option<Connection<V>> {
         self.0.upgrade().map(Connection::of)

@@ -41,7 +41,7 @@ impl Recorder {
         Ok(Self { file, epoch, begin: Instant::now() })
     }
 
-    /// Writes a frame. After an error nothing is written; [`finish`](Self::finish) reports it.
+    /// Writes a frame. After an error nothing is written; [`finish`](Self::finish) reports the error.
     pub(super) fn record(&self, frame: &[u8]) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(writer) = &mut file.writer else { return };
@@ -52,7 +52,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the file and returns its number of frames.
+    /// Ends the file and returns the number of frames.
     pub(super) fn finish(&self) -> io::Result<u64> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = file.error.take() {

@@ -12,14 +12,14 @@ use crate::verbs::{Error, Status};
 pub enum Fault {
     /// The connection is lost before the step is done.
     LoseBefore,
-    /// The connection is lost after the step is done, but the side that requested it does not learn that.
+    /// The connection is lost after the step is done, but the side that requested the step does not learn that.
     LoseAfter,
-    /// The step begins this much later, and so does all work that was posted after it.
+    /// The step begins this much later, and so does all work that was posted afterwards.
     Delay(Duration),
     /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] has no
-    /// effect. For setting up, which has no completion, it means [`LoseBefore`](Self::LoseBefore).
+    /// effect. A step of connection setup has no completion, so any status means [`LoseBefore`](Self::LoseBefore).
     Complete(Status),
-    /// The connection is not set up, for this reason. It has no effect on other steps.
+    /// The connection is not set up, for this reason. Other steps are not affected.
     NotSetUp(SetUpFault),
 }
 
@@ -36,7 +36,7 @@ pub enum SetUpFault {
     Refused,
     /// The other side's program rejects the private data: [`Error::Rejected`](crate::Error::Rejected).
     Rejected,
-    /// The other side's connection manager rejects it: [`Error::NotAccepted`](crate::Error::NotAccepted).
+    /// The other side's connection manager rejects the request: [`Error::NotAccepted`](crate::Error::NotAccepted).
     NotAccepted,
     /// Nobody answers the request: [`Error::TimedOut`](crate::Error::TimedOut) for a client. At the side that accepts,
     /// like [`Fault::LoseBefore`].
@@ -44,7 +44,7 @@ pub enum SetUpFault {
 }
 
 impl SetUpFault {
-    /// Returns the error for the side that connects. `None` if it never learns of one.
+    /// Returns the error for the side that connects. `None` if that side gets no error.
     pub(super) fn error(self) -> Option<Error> {
         Some(match self {
             Self::NoRoute => Error::Unreachable,
@@ -84,7 +84,7 @@ pub struct Faults {
     random: Option<Random>,
 }
 
-/// Faults that a plan has injected so far, on all queue pairs that follow it. A fault counts once it has taken effect,
+/// Faults that a plan has injected so far, on all queue pairs with that plan. A fault counts once it has taken effect,
 /// so the fault of a step that never began does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,14 +102,14 @@ pub struct Injected {
     pub completed: u64,
 }
 
-/// A plan, with its counts.
+/// A plan, with counts of the faults.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     faults: Faults,
     injected: Mutex<Injected>,
 }
 
-/// The fault of a step, and the counts of its plan.
+/// The fault of a step, and the counts of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Strike {
     pub(super) fault: Fault,
@@ -187,13 +187,14 @@ impl Strike {
         *count += 1;
     }
 
-    /// Returns true if it prevents a connection from being set up: that has no completion, so a status means the same.
+    /// Returns true if the fault prevents a connection from being set up: that has no completion, so a status means the
+    /// same.
     pub(super) const fn loses_set_up(&self) -> bool {
         matches!(self.fault, Fault::LoseBefore | Fault::Complete(_) | Fault::NotSetUp(_))
     }
 
-    /// Returns the error for the side that connects, if it [prevents](Self::loses_set_up) that. `None` if it never
-    /// learns of one.
+    /// Returns the error for the side that connects, if the fault [prevents](Self::loses_set_up) that. `None` if that
+    /// side gets no error.
     pub(super) fn set_up_error(&self) -> Option<Error> {
         match self.fault {
             Fault::NotSetUp(fault) => fault.error(),

@@ -1,9 +1,9 @@
-//! A connection: two halves with their queues, and the execution of the work in them.
+//! A connection: two halves with queues of work, and the execution of that work.
 //!
-//! Posting only queues work. The side that next waits for a completion executes it, under the connection's lock. So the
-//! loopback needs no threads, and one thread can drive both sides. RDMA Reads bring their data as late as the rules
-//! allow: when a fence, a full queue of reads or the end of the queue demands it. So a missing fence shows every time,
-//! while on hardware it shows only now and then.
+//! Posting only queues work. The side that next waits for a completion executes the work, under the connection's lock.
+//! So the loopback needs no threads, and one thread can drive both sides. RDMA Reads bring their data as late as the
+//! rules allow: when a fence, a full queue of reads or the end of the queue demands it. So a missing fence shows every
+//! time, not only now and then as on hardware.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -23,7 +23,7 @@ use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, Status};
 
-/// Time that a sender waits after "receiver not ready" before it retries.
+/// Pause of a sender after "receiver not ready", before the retry.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
 /// Time after which work fails if the other side cannot be reached.
 pub const NO_ANSWER: Duration = Duration::from_millis(250);
@@ -39,13 +39,13 @@ pub(super) enum LinkPhase {
     Over,
 }
 
-/// A connection, or a queue pair that will be one end of it.
+/// A connection, or a queue pair that is not connected yet.
 #[derive(Debug)]
 pub(super) struct Link {
     state: Mutex<LinkState>,
     /// The last lock to be taken.
     wakeup: Wakeup,
-    /// The [flags](Side::flag) of the sides that have ended it.
+    /// The [flags](Side::flag) of the sides that have ended the connection.
     ended: AtomicU8,
     /// True if the phase is [`LinkPhase::Over`].
     over: Arc<AtomicBool>,
@@ -55,7 +55,7 @@ pub(super) struct Link {
 pub(super) struct LinkState {
     pub(super) phase: LinkPhase,
     over: Arc<AtomicBool>,
-    /// The answer to the request, and the time when the active side learns of it.
+    /// The answer to the request, and the time when the active side gets the answer.
     answer: Option<(Instant, Result<Vec<u8>, Error>)>,
     active: Option<Half>,
     passive: Option<Half>,
@@ -64,7 +64,7 @@ pub(super) struct LinkState {
     pub(super) wire: Option<Wire>,
 }
 
-/// Work posted by one side, and its outcome.
+/// Posted work of one side, and outcomes.
 #[derive(Debug)]
 pub(super) struct Half {
     domain: Domain,
@@ -75,7 +75,7 @@ pub(super) struct Half {
     /// Work requests that have begun and are not complete: RDMA Reads whose data has not come, and later work that was
     /// done.
     begun: VecDeque<Queued>,
-    /// Number of RDMA Reads among them.
+    /// Number of RDMA Reads in the queue.
     reads: usize,
     pub(super) receives: SideReceives,
     completions: VecDeque<Completion>,
@@ -96,7 +96,7 @@ pub(super) struct Queued {
     pub(super) fenced: bool,
     pub(super) begins: Option<Instant>,
     pub(super) strike: Option<Strike>,
-    /// The numbers of its packets, if there is a capture and its packets were written.
+    /// Packet numbers, if there is a capture and the packets were written.
     pub(super) numbers: Option<Numbers>,
 }
 
@@ -114,7 +114,7 @@ enum Step {
     Idle,
     /// Work was done.
     Done,
-    /// Work failed, and the connection with it.
+    /// Work failed, which ends the connection.
     Broken,
 }
 
@@ -150,17 +150,17 @@ impl Link {
         }
     }
 
-    /// Returns true if it is over, without a lock.
+    /// Returns true if the connection is over, without a lock.
     fn is_over(&self) -> bool {
         self.ended.load(Ordering::Acquire) != 0 || self.over.load(Ordering::Acquire)
     }
 
-    /// Interrupts the wait of this side for a completion, or its next one.
+    /// Interrupts the present or next wait of this side for a completion.
     pub(super) fn interrupt(&self, side: Side) {
         self.wakeup.interrupt(side);
     }
 
-    /// Makes `watch` wake its waiter when there is something for this side, unless there already is.
+    /// Makes `watch` wake the waiter when there is something for this side, unless there already is.
     pub(super) fn watch(&self, side: Side, watch: Watch) -> Armed {
         let now = Instant::now();
         let mut state = self.lock();
@@ -183,7 +183,7 @@ impl Link {
         Armed::Quiet
     }
 
-    /// Makes `watch` wake its waiter when the connection is over, unless it already is.
+    /// Makes `watch` wake the waiter when the connection is over, unless that is so already.
     pub(super) fn watch_end(&self, side: Side, watch: Watch) -> Armed {
         self.wakeup.watch_end(side, watch);
         if self.is_over() { Armed::Ready } else { Armed::Quiet }
@@ -200,7 +200,7 @@ impl Link {
         }
     }
 
-    /// Ends the connection from one side, unless it is over.
+    /// Ends the connection from one side, if open.
     pub(super) fn end(&self, by: Side) {
         self.ended.fetch_or(by.flag(), Ordering::Release);
         // A thread that holds memory must not wait for the lock, whose owner may be waiting for that memory; the next
@@ -211,7 +211,7 @@ impl Link {
         self.notify();
     }
 
-    /// Fails the request for this connection, if it was not answered yet.
+    /// Fails the request for this connection, if not answered yet.
     pub(super) fn refuse(&self, error: Error) {
         if memory::held() {
             // As in `end`; the reason is then lost.
@@ -310,7 +310,7 @@ impl LinkState {
         self.active = Some(half);
     }
 
-    /// Accepts on the passive side. Returns its half if the requester does not wait any more.
+    /// Accepts on the passive side. Returns the half if the requester does not wait any more.
     pub(super) fn accept(&mut self, half: Half, by: Station, known: Instant, private_data: Vec<u8>) -> Option<Half> {
         if self.phase != LinkPhase::Asked {
             return Some(half);
@@ -444,7 +444,7 @@ impl Half {
         self.port.check().err().unwrap_or(Error::Disconnected)
     }
 
-    /// Takes a completion, which frees an entry of its queue.
+    /// Takes a completion, which frees a queue entry.
     fn take(&mut self) -> Option<Completion> {
         let completion = self.completions.pop_front()?;
         if completion.kind == Kind::Receive {
@@ -497,7 +497,7 @@ impl Queued {
         self.strike.as_ref().map(|strike| strike.fault)
     }
 
-    /// Counts its fault, if that strikes now.
+    /// Counts the fault of this work, if the fault strikes now.
     fn count(&self, strikes: impl FnOnce(Fault) -> bool) {
         if let Some(strike) = self.strike.as_ref().filter(|strike| strikes(strike.fault)) {
             strike.count();
@@ -516,7 +516,7 @@ impl Queued {
 /// Reason for a Send that does not fill a receive.
 #[derive(Clone, Copy, Debug)]
 enum SendRefused {
-    /// It is longer than the receive.
+    /// Longer than the receive.
     TooLong,
     /// The sender's memory cannot be read.
     Source,
@@ -538,7 +538,7 @@ impl SendRefused {
     }
 }
 
-/// The turn of one side to execute one of its work requests.
+/// The turn of one side to execute a work request.
 struct SideTurn<'a> {
     side: Side,
     mine: &'a mut Half,
@@ -548,7 +548,7 @@ struct SideTurn<'a> {
 }
 
 impl SideTurn<'_> {
-    /// Takes the turn while a port is down: work fails when it has waited for too long.
+    /// Takes the turn while a port is down: work fails after waiting for too long.
     fn wait_for_link(&mut self, now: Instant) -> Step {
         let Some(front) = self.mine.begun.front().or_else(|| self.mine.queue.front()) else { return Step::Idle };
         let begins = front.begins.filter(|begins| *begins > now).unwrap_or(now);
@@ -741,7 +741,7 @@ impl SideTurn<'_> {
         Ok(())
     }
 
-    /// Writes a message that moves no data to the capture, unless it was written already.
+    /// Writes a message that moves no data to the capture, once.
     fn sent_in_vain(&mut self, work: &mut Queued) {
         if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
             let (operation, numbers) = (work.operation, &mut work.numbers);
@@ -749,7 +749,7 @@ impl SideTurn<'_> {
         }
     }
 
-    /// Requests an RDMA Read; its data comes later.
+    /// Requests an RDMA Read; the data comes later.
     fn ask(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
         if !work.memory.is_read_sink() {
             return Err(Status::LocalProtection);
@@ -760,7 +760,7 @@ impl SideTurn<'_> {
         self.source(remote, work.memory.len()).map(drop)
     }
 
-    /// Returns the memory with the data of an RDMA Read. `None` if it asks for no octets.
+    /// Returns the memory with the data of an RDMA Read. `None` for a Read of no octets.
     fn source(&self, remote: Remote, length: usize) -> Result<Option<MemoryRange>, Status> {
         if length == 0 {
             return Ok(None);

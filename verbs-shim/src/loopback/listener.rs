@@ -27,11 +27,11 @@ pub(super) struct Asking {
     pub(super) link: Arc<Link>,
     pub(super) from: SocketAddrV4,
     pub(super) private_data: Vec<u8>,
-    /// Time before which it is not seen.
+    /// Time at which the request becomes visible.
     pub(super) arrives: Option<Instant>,
 }
 
-/// A request for a connection of the loopback. Dropping it rejects it.
+/// A request for a connection of the loopback. Dropping the request rejects the connection.
 ///
 /// ```
 /// use std::time::Duration;

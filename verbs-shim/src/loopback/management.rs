@@ -1,7 +1,7 @@
 //! Connection management: the datagrams that set up and end a connection (InfiniBand Architecture, volume 1, chapter
 //! 12; annex A11 for what the RDMA IP CM service adds).
 //!
-//! A management datagram is 256 octets, from queue pair 1 to queue pair 1. The offsets below count from its first
+//! A management datagram is 256 octets, from queue pair 1 to queue pair 1. The offsets below count from the first
 //! octet.
 
 use std::net::Ipv4Addr;
@@ -20,7 +20,7 @@ const DISCONNECT_REPLY: u8 = 0x16;
 pub(super) const DATAGRAM: u8 = 0x64;
 /// The queue pair of the general services.
 pub(super) const QUEUE_PAIR: u32 = 1;
-/// Its Q_Key, and the sender's queue pair (DETH).
+/// Q_Key, and the sender's queue pair (DETH).
 pub(super) const EXTENSION: [u8; 8] = [0x80, 0x01, 0, 0, 0, 0, 0, QUEUE_PAIR as u8];
 /// Rejection: no listener at that address.
 pub(super) const INVALID_SERVICE: u16 = 8;
@@ -35,12 +35,12 @@ const RETRIES: u8 = 7;
 pub(super) struct Station {
     pub(super) address: Ipv4Addr,
     pub(super) queue_pair: u32,
-    /// Its name for the connection.
+    /// Name of this end for the connection.
     pub(super) name: u32,
     /// Maximum number of RDMA Reads in flight.
     pub(super) reads: u8,
     pub(super) receiver_not_ready: u8,
-    /// The number of the first packet that it receives.
+    /// Number of the first packet that this end receives.
     pub(super) sequence: u32,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
 }
 
 /// Writes the header of a management datagram, and the sender's name for the connection. All datagrams of one exchange
-/// have the number of the first; here that is its sender's name for the connection.
+/// have the number of the first; here that is the sender's name for the connection.
 fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     let mut mad = [0; LEN];
     // Base version, class (communication management), its version, method (Send).
@@ -133,7 +133,7 @@ fn names(attribute: u8, exchange: u32, local: u32, remote: u32) -> [u8; LEN] {
     mad
 }
 
-/// The adapter's EUI-64, from its Ethernet address.
+/// The adapter's EUI-64, made from the Ethernet address.
 fn identifier(address: Ipv4Addr) -> [u8; 8] {
     let [a, b, c, d, e, f] = hardware(address);
     [a, b, c, 0xff, 0xfe, d, e, f]

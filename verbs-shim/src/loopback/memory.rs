@@ -1,10 +1,10 @@
 //! Registered memory, and the one copy that takes the place of the adapter's DMA.
 //!
-//! An adapter writes to memory while its owner may be reading it, which safe Rust cannot express. So a region owns its
-//! buffer while it is registered, and each access holds the region's lock as long as it lasts: a closure of the owner,
-//! or one operation of the adapter. That needs a lock where hardware has none, and an owner that reads for long delays
-//! the adapter; in return, every operation is seen whole, and no unsafe code is needed. The races that hardware has
-//! between the two cannot be reproduced here. Buffers move in and out without being copied.
+//! An adapter writes to memory while its owner may be reading it, which safe Rust cannot express. So a registered
+//! region owns the buffer, and each access locks the region: a closure of the owner, or one operation of the adapter.
+//! That needs a lock where hardware has none, and an owner that reads for long delays the adapter; in return, every
+//! operation is seen whole, and no unsafe code is needed. The races that hardware has between the two cannot be
+//! reproduced here. Buffers move in and out without being copied.
 //!
 //! The allocation of a deregistered region is used again for the next one, under another handle, because no handle is
 //! ever used twice. So nothing is allocated per call.
@@ -82,7 +82,7 @@ const MAX_SPARE: usize = 64;
 pub(super) struct Memory {
     /// Ascending: the order in which locks are taken.
     age: u64,
-    /// The number of its domain.
+    /// Number of the domain.
     domain: u64,
     segment: Segment,
     access: Access,
@@ -119,7 +119,7 @@ enum Held {
     Slab { _registration: Arc<Registration> },
 }
 
-/// An entry in the table of a domain. Dropping it removes the entry.
+/// An entry in the table of a domain. Dropping this value removes the entry.
 struct Registration {
     domain: Domain,
     /// `None` once the entry was removed.
@@ -211,7 +211,8 @@ impl Domain {
         Ok(Region { memory, registration: Held::Alone(registration) })
     }
 
-    /// Registers a slab: its regions share one handle, which names none of them, because the other side has no access.
+    /// Registers a slab: the regions share one handle, which names none of the regions, because the other side has no
+    /// access.
     pub(super) fn register_slab(
         &self,
         from: &Identifiers,
@@ -235,7 +236,7 @@ impl Domain {
         Ok(memories.into_iter().map(|memory| Region { memory, registration: held() }).collect())
     }
 
-    /// Enters a registration into the table, and counts it.
+    /// Enters and counts a registration.
     fn enter(&self, handles: &mut Handles, memory: &Arc<Memory>, counters: &Arc<Counters>) -> Registration {
         let Memory { segment: Segment { handle, .. }, access, .. } = **memory;
         // Allocated for twice as many regions, the table never has to grow later when regions come and go.
@@ -274,7 +275,7 @@ impl Domain {
         }
     }
 
-    /// Returns the memory that the other side names, if it may access it that way.
+    /// Returns the memory that the other side names, if that access is allowed.
     pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<MemoryRange> {
         let memory = Arc::clone(self.handles().registered.get(&remote.handle)?);
         let start = usize::try_from(remote.offset.checked_sub(memory.segment.offset)?).ok()?;
@@ -401,7 +402,7 @@ impl MemoryRange {
         self.range.end.saturating_sub(self.range.start)
     }
 
-    /// The first `length` octets of it.
+    /// The first `length` octets of this range.
     pub(super) fn first(&self, length: usize) -> Self {
         let end = self.range.start.saturating_add(length).min(self.range.end);
         Self { memory: Arc::clone(&self.memory), range: self.range.start..end }
@@ -416,7 +417,7 @@ impl MemoryRange {
         self.memory.access.contains(Access::LOCAL_WRITE)
     }
 
-    /// Passes its content to `look`, for the capture. Has no effect if it is no longer registered.
+    /// Passes the octets to `look`, for the capture. Has no effect after the deregistration.
     pub(super) fn look(&self, look: impl FnOnce(&[u8])) {
         let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(octets) = octets.get(self.range.clone()).filter(|_| self.memory.is_valid()) {
@@ -458,7 +459,7 @@ pub(super) fn transfer(
     Ok(())
 }
 
-/// Marks that this thread holds a region, until it is dropped.
+/// Marks that this thread holds a region, until dropped.
 struct Holding;
 
 impl Holding {

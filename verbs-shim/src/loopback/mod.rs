@@ -1,10 +1,10 @@
-//! A provider of [`Verbs`] within this process: no hardware, no privileges, no threads of its own, no unsafe code.
+//! A provider of [`Verbs`] within this process: no hardware, no privileges, no threads, no unsafe code.
 //!
-//! A [`Fabric`] is a network, an [`Adapter`] an end of it with an IPv4 address. It refuses what hardware refuses, and
-//! each such refusal ends the connection, as with hardware: memory that is no longer registered, belongs to another
-//! protection domain, is too small or may not be used that way; a receive that is too small or missing. It differs from
-//! hardware in two ways: it is more predictable, so that tests can rely on it (see below), and safe code needs a lock,
-//! so an owner that accesses its memory keeps the adapter waiting and should not do so for long.
+//! A [`Fabric`] is a network, an [`Adapter`] an end of a network with an IPv4 address. An adapter refuses what hardware
+//! refuses, and each such refusal ends the connection, as with hardware: memory that is no longer registered, belongs
+//! to another protection domain, is too small or may not be used that way; a receive that is too small or missing.
+//! There are two differences from hardware: the loopback is more predictable, for tests (see below), and safe code
+//! needs a lock, so an owner that accesses memory keeps the adapter waiting and should be quick.
 //!
 //! # Execution of work
 //! Posting only queues; work is executed when either side waits for a completion. If neither side ever waits, posted
@@ -12,13 +12,14 @@
 //! the InfiniBand Architecture allow, so that a missing fence is noticed.
 //!
 //! # Fault injection
-//! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan. [`Adapter::remove`] unplugs an adapter, and
-//! [`Adapter::set_port`] cuts it off: then the other side is silent, but it does not notice the end of the connection
-//! later than this side does, as it would on a network.
+//! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan. [`Adapter::remove`] unplugs an adapter,
+//! and [`Adapter::set_port`] pulls the cable: then the other side is silent, but both sides notice the end of the
+//! connection at the same time, unlike on a network.
 //!
 //! # Capture
 //! [`Fabric::captured`] writes everything to a capture file as RoCEv2, packet by packet, with the data, as an adapter
-//! would have sent it, including set-up and acknowledgements. Injected faults show as missing packets.
+//! would have sent the packets, including connection setup and acknowledgements. Injected faults show as missing
+//! packets.
 //!
 //! # Copies
 //! Each octet that moves is copied once, in place of the adapter's DMA; [`Fabric::copies`] counts the copies. A capture
@@ -118,7 +119,7 @@ pub struct Copies {
     pub copied: u64,
 }
 
-/// Operations that queue pairs of a fabric have begun so far, and registrations of its adapters.
+/// Operations that queue pairs of a fabric have begun so far, and registrations of the adapters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FabricCounts {
@@ -163,7 +164,7 @@ pub struct Adapter {
     message_size: u32,
 }
 
-/// A queue pair of the loopback. Dropping it ends its connection.
+/// A queue pair of the loopback. Dropping the queue pair ends the connection.
 ///
 /// ```
 /// use std::time::Duration;
@@ -183,7 +184,7 @@ pub struct Adapter {
 /// ```
 #[derive(Debug)]
 pub struct QueuePair {
-    /// Locked before the link by the side that accepts; others release it first.
+    /// Locked before the link by the side that accepts; others release the lock first.
     seat: Mutex<Seat>,
     /// Number of work requests so far.
     steps: AtomicU64,
@@ -195,14 +196,14 @@ pub struct QueuePair {
     network: Arc<Network>,
 }
 
-/// The link of a queue pair. When it accepts, it moves to the link of the requester.
+/// The link of a queue pair. A queue pair that accepts moves to the link of the requester.
 #[derive(Clone, Debug)]
 struct Seat {
     link: Arc<Link>,
     side: Side,
 }
 
-/// Listens for connections of the loopback. Dropping it refuses waiting requests.
+/// Listens for connections of the loopback. Dropping the listener refuses waiting requests.
 ///
 /// ```
 /// use std::time::Duration;
@@ -229,8 +230,8 @@ impl Fabric {
         Self::default()
     }
 
-    /// Creates a network without adapters that writes its traffic to a capture file: pcap, RoCEv2 over Ethernet, with
-    /// this path MTU. Connections wait for `write`, so it should be buffered.
+    /// Creates a network without adapters that writes all traffic to a capture file: pcap, RoCEv2 over Ethernet, with
+    /// this path MTU. Connections wait for `write`, so use a buffer.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::{Fabric, PathMtu};
@@ -247,10 +248,10 @@ impl Fabric {
         Ok(Self(Arc::new(Network { capture, ..Network::default() })))
     }
 
-    /// Ends the capture, and returns its number of frames. Later traffic is not in it. Without a capture it returns 0.
+    /// Ends the capture, and returns the number of frames. Later traffic is not captured. Returns 0 without a capture.
     ///
     /// # Errors
-    /// The first error in writing it; after that error, nothing was written.
+    /// The first error in writing the file; after that error, nothing was written.
     pub fn end_capture(&self) -> io::Result<u64> {
         self.0.capture.as_ref().map_or(Ok(0), |(recorder, _)| recorder.finish())
     }
@@ -327,13 +328,14 @@ impl Fabric {
 }
 
 impl Adapter {
-    /// Makes queue pairs created through the returned value follow the plan. It is the same adapter.
+    /// Makes queue pairs created through the returned value follow the plan. The returned value stands for the same
+    /// adapter.
     #[must_use]
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { plan: Arc::new(Plan::new(faults)), ..self }
     }
 
-    /// Faults that the plan has injected so far, on all queue pairs created through this value and its clones.
+    /// Faults that the plan has injected so far, on all queue pairs created through this value and all clones.
     ///
     /// ```
     /// use rpcrdma_verbs::Verbs;
@@ -351,8 +353,8 @@ impl Adapter {
         self.plan.injected()
     }
 
-    /// Removes the adapter from its fabric, as if it were unplugged: its connections end with [`Error::Removed`] at this
-    /// side, and whatever is requested of it is refused with that error. A new adapter may then have its address.
+    /// Removes the adapter from the fabric, as if unplugged: all connections end with [`Error::Removed`] at this side,
+    /// and every request to the adapter is refused with that error. A new adapter may then have the same address.
     ///
     /// ```
     /// use rpcrdma_verbs::{Error, Verbs};
@@ -379,7 +381,7 @@ impl Adapter {
         mine.iter().for_each(|(_, door)| door.close());
     }
 
-    /// Cuts the adapter off from its network, or joins it again: all its clones and connections.
+    /// Cuts the adapter off from the network, or joins the adapter again: all clones and connections.
     pub fn set_port(&self, state: PortState) {
         self.port.set(state);
     }
@@ -399,7 +401,7 @@ impl Adapter {
         Self { message_size: octets, ..self }
     }
 
-    /// Creates a queue pair, not connected. `receives` gets its link.
+    /// Creates a queue pair, not connected. `receives` gets the link.
     fn new_queue_pair(
         &self,
         domain: &Domain,
@@ -447,7 +449,7 @@ impl QueuePair {
         SocketAddrV4::new(self.address, DYNAMIC | self.number as u16)
     }
 
-    /// Its properties during set-up.
+    /// The properties of this end during connection setup.
     fn station(&self) -> Station {
         let identifiers = &self.network.identifiers;
         Station {
@@ -460,8 +462,8 @@ impl QueuePair {
         }
     }
 
-    /// Sends its request, and writes it to the capture if there is `private_data`. Returns `None` if the queue pair was
-    /// used before.
+    /// Sends the request, and writes the packet to the capture if there is `private_data`. Returns `None` if the queue
+    /// pair was used before.
     fn ask(&self, to: SocketAddrV4, private_data: Option<&Vec<u8>>) -> Option<Arc<Link>> {
         let link = self.seat().link;
         let mut state = link.lock();
@@ -498,7 +500,7 @@ impl Drop for Listener {
     }
 }
 
-/// Private data in a field of `LENGTH` octets, with zeros after it.
+/// Private data in a field of `LENGTH` octets, padded with zeros.
 fn padded<const LENGTH: usize>(private_data: &[u8]) -> Result<Vec<u8>, Error> {
     if private_data.len() > LENGTH {
         return Err(Error::PrivateData);

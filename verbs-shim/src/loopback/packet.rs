@@ -40,7 +40,7 @@ pub(super) struct Header {
 pub(super) struct Path {
     pub(super) from: Ipv4Addr,
     pub(super) to: Ipv4Addr,
-    /// The sender's UDP port: the same for a whole connection, so that it takes one path through a network.
+    /// The sender's UDP port: the same for a whole connection, so that all packets take one path through a network.
     pub(super) port: u16,
 }
 

@@ -1,4 +1,4 @@
-//! The port of an adapter: up, down, or removed with its adapter.
+//! The port of an adapter: up, down, or removed with the adapter.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,10 +10,10 @@ use crate::verbs::Error;
 /// State of an adapter's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// It has a link.
+    /// The port has a link.
     Up,
-    /// It has no link: nothing comes in or goes out. Work that needs the other side fails after [`NO_ANSWER`], and a
-    /// side that posts none notices nothing.
+    /// The port has no link: nothing comes in or goes out. Work that needs the other side fails after [`NO_ANSWER`],
+    /// and a side that posts none notices nothing.
     ///
     /// [`NO_ANSWER`]: super::NO_ANSWER
     Down,
@@ -27,11 +27,11 @@ pub(super) trait Attached: fmt::Debug + Send + Sync {
     /// Wakes all waiting threads, because something has changed.
     fn notify(&self);
 
-    /// Ends it from one side.
+    /// Ends the connection from one side.
     fn end(&self, by: Side);
 }
 
-/// A port, with the connections that use it.
+/// A port, with all connections through that port.
 #[derive(Debug, Default)]
 pub(super) struct Port {
     state: AtomicU8,

@@ -1,9 +1,9 @@
-//! Receives of one side of a connection: a queue of its own, or a shared receive queue.
+//! Receives of one side of a connection: an own queue, or a shared receive queue.
 //!
-//! Several connections take Receives from a shared queue, each under its own lock, so the lock of the queue is taken after
-//! that of a connection. A connection whose Send finds the queue empty is woken by the next Receive. A Receive that was
-//! taken and not filled returns to the queue when the connection ends, and one whose completion nobody took when its
-//! side is gone.
+//! Several connections take Receives from a shared queue, each under the lock of the connection, so the lock of the
+//! queue is taken second. A connection whose Send finds the queue empty is woken by the next Receive. A Receive that
+//! was taken and not filled returns to the queue when the connection ends, and one whose completion nobody took when
+//! that side is gone.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -105,7 +105,7 @@ impl SharedReceiveQueue {
     }
 }
 
-/// Wakes the waiting connections. Those that find no Receive again go on waiting.
+/// Wakes the waiting connections. Connections that find no Receive go on waiting.
 fn wake(mut state: MutexGuard<'_, SharedQueueState>) {
     let waiting = mem::take(&mut state.waiting);
     // The last owner of a connection would return Receives to the queue.
@@ -138,7 +138,7 @@ impl SideReceives {
         Self { source: ReceiveQueue::Shared { queue, link, untaken: VecDeque::new() }, reserved: None }
     }
 
-    /// Makes them the Receives of one side of this connection.
+    /// Makes these Receives part of one side of a connection.
     pub(super) fn join(&mut self, to: Weak<dyn Attached>) {
         if let ReceiveQueue::Shared { link, .. } = &mut self.source {
             *link = to;
@@ -171,7 +171,7 @@ impl SideReceives {
         self.reserved.take()
     }
 
-    /// A Receive is complete. That of a shared queue is kept until its completion is taken.
+    /// A Receive is complete. A Receive of a shared queue is kept until the completion is taken.
     pub(super) fn completed(&mut self, receive: Receive) {
         if let ReceiveQueue::Shared { untaken, .. } = &mut self.source {
             untaken.push_back(receive);
@@ -186,7 +186,7 @@ impl SideReceives {
         }
     }
 
-    /// Ends the connection: returns the IDs of the Receives that are flushed. Those of a shared queue stay there.
+    /// Ends the connection: returns the IDs of the Receives that are flushed. Receives of a shared queue stay there.
     pub(super) fn flush(&mut self) -> Vec<u64> {
         let reserved = self.reserved.take().into_iter();
         match &mut self.source {

@@ -1,7 +1,7 @@
 //! Wake-up of threads that wait for a connection.
 //!
 //! The loopback has no descriptors: a thread that posts work notifies the threads that sleep, and the connection's
-//! waiter. Notifications are counted, so that no thread sleeps through one that came between its last look and its
+//! waiter. Notifications are counted, so that no thread sleeps through one that came between the last look and the
 //! sleep. The lock is not the connection's: a thread that holds that one may be waiting for memory that the notifying
 //! thread holds.
 
@@ -102,8 +102,8 @@ impl Wakeup {
         self.lock().of(side).end_watch = Some(watch);
     }
 
-    /// Returns the number of notifications so far. To be called before a thread looks for changes; if it finds none, it
-    /// passes the number to [`sleep`](Self::sleep).
+    /// Returns the number of notifications so far. To be called before a thread looks for changes; if there are none,
+    /// the number goes to [`sleep`](Self::sleep).
     pub(super) fn seen(&self) -> Seen {
         Seen(self.lock().notifications)
     }

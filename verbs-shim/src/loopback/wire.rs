@@ -1,8 +1,8 @@
-//! Packets of a connection: the packets of each operation, numbered as a queue pair numbers them (InfiniBand
-//! Architecture, volume 1, chapter 9).
+//! Packets of a connection: the packets of each operation, numbered as by a queue pair (InfiniBand Architecture, volume
+//! 1, chapter 9).
 //!
-//! Each side numbers its requests consecutively. An RDMA Read has as many numbers as its answer has packets; an answer
-//! or acknowledgement has the number of its request.
+//! Each side numbers the own requests consecutively. An RDMA Read has a number for each packet of the answer; an answer
+//! or acknowledgement has the number of the request.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub enum PathMtu {
 }
 
 impl PathMtu {
-    /// Its code in connection management.
+    /// The code of this reason in connection management.
     const fn code(self) -> u8 {
         match self {
             Self::Octets256 => 1,
@@ -47,7 +47,7 @@ impl PathMtu {
     }
 }
 
-/// Opcodes by the position of a packet in its message.
+/// Opcodes by the position of a packet in a message.
 #[derive(Clone, Copy, Debug)]
 struct Opcodes {
     first: u8,
@@ -94,9 +94,9 @@ pub(super) struct Wire {
 #[derive(Debug)]
 struct End {
     station: Station,
-    /// The number of its next request.
+    /// Number of the next request.
     next: u32,
-    /// Number of requests of the other side that it has answered.
+    /// Number of answered requests of the other side.
     answered: u32,
 }
 
@@ -153,7 +153,8 @@ impl Wire {
         numbers
     }
 
-    /// Writes the first packet of a Send, and "receiver not ready". It uses no numbers, because all of it comes again.
+    /// Writes the first packet of a Send, and "receiver not ready". This uses no numbers, because the Send is repeated
+    /// as a whole.
     pub(super) fn not_ready(&mut self, from: Side, operation: Operation, data: &[u8]) {
         let number = self.end(from).next;
         self.part(from, operation, data, number, 0);
@@ -201,9 +202,8 @@ impl Wire {
         self.packet(from.other(), ACKNOWLEDGE, numbers.last, false, &acknowledgement, &[]);
     }
 
-    /// Writes the end of a request of `from` with this status. If the status calls for it, the other side refuses a
-    /// packet: the one that names the memory, or, for a Send that does not fit, the last, which is beyond the receive
-    /// in any case.
+    /// Writes the end of a request of `from` with this status. For some statuses the other side refuses a packet: the
+    /// one that names the memory, or, for a Send that does not fit, the last, which is beyond the receive in any case.
     pub(super) fn refuse_request(&mut self, from: Side, operation: Operation, numbers: Numbers, status: Status) {
         let syndrome = match status {
             Status::RemoteInvalidRequest => INVALID_REQUEST,
@@ -283,7 +283,7 @@ impl Wire {
     }
 }
 
-/// Position of a packet in its message.
+/// Position of a packet in a message.
 #[derive(Clone, Copy, Debug)]
 struct PacketPart {
     is_first: bool,

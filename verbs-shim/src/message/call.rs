@@ -1,4 +1,4 @@
-//! A call as an application makes it, and its outcome.
+//! A call as an application makes one, and the outcome.
 
 use std::fmt;
 use std::mem;
@@ -15,9 +15,9 @@ use crate::message::reply::{self, ReplyError};
 use crate::message::stream::{Stream, room};
 use crate::verbs::Error;
 
-/// An RPC call with buffers for its reply. All buffers belong to the caller and come back with the reply or an error,
-/// so that the next call can reuse them. Only the buffers of a call that is given up while it waits for its reply come
-/// back in [another way](crate::Connection::returned).
+/// An RPC call with buffers for the reply. All buffers belong to the caller and come back with the reply or an error,
+/// for the next call. Only the buffers of a call that is given up while waiting come back in [another
+/// way](crate::Connection::returned).
 ///
 /// ```
 /// use rpcrdma::rpc::AuthSys;
@@ -34,7 +34,7 @@ use crate::verbs::Error;
 pub struct Call {
     pub(crate) stream: Stream,
     chosen_by: Chooser,
-    /// The XID with which it was last made; kept even if the rest of the call is given up.
+    /// The XID of the latest attempt; kept even if the rest of the call is given up.
     xid: u32,
     pub(crate) results: Vec<Vec<u8>>,
     /// Maximum length of the reply's header, and of the rest, in octets.
@@ -44,7 +44,7 @@ pub struct Call {
     expects: Expects,
     repeats: Repeats,
     timeout: Option<Duration>,
-    /// The reply, or the buffer for it.
+    /// The reply, or the reply buffer.
     pub(crate) reply: Vec<u8>,
     /// Range of the reply in `reply`.
     pub(crate) replied: Range<usize>,
@@ -52,7 +52,7 @@ pub struct Call {
     pub(crate) received: Vec<u32>,
 }
 
-/// A result that came in a buffer of its own.
+/// A result that came in a separate buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReducedResult {
     /// Position of the result in [`Call::reply`], in octets.
@@ -63,7 +63,8 @@ pub struct ReducedResult {
     pub length: usize,
 }
 
-/// A reply that has come. The server may have denied the call, or not carried it out: [`results`](Self::results) tells.
+/// A reply that has come. The server may have denied the call, or not carried out the procedure:
+/// [`results`](Self::results) tells.
 ///
 /// ```
 /// # use std::thread;
@@ -103,10 +104,10 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// The results, without those in buffers of their own; empty for a call without a reply.
+    /// The results, without those in separate buffers; empty for a call without a reply.
     ///
     /// # Errors
-    /// The server's answer, if it did not carry out the call.
+    /// The server's answer, if the call was not carried out.
     pub fn results(self) -> Result<&'a [u8], ReplyError> {
         match self.call.expects {
             Expects::Reply => self.call.accepted(),
@@ -120,7 +121,7 @@ impl<'a> Reply<'a> {
         self.call.result(number)
     }
 
-    /// The reply with its header, whatever the server answers: [`Call::reply`].
+    /// The reply with the header, whatever the server answers: [`Call::reply`].
     #[must_use]
     pub fn message(self) -> &'a [u8] {
         self.call.reply()
@@ -146,7 +147,7 @@ pub struct CallOutcome {
 }
 
 impl CallOutcome {
-    /// The reply, as [`Client::call`](crate::Client::call) returns it.
+    /// The reply, as from [`Client::call`](crate::Client::call).
     ///
     /// # Errors
     /// A [`CallError`], if there is no reply.
@@ -164,12 +165,12 @@ impl CallOutcome {
 /// Origin of the XID of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chooser {
-    /// The caller has put it in the message.
+    /// The caller has put the XID in the message.
     #[default]
     Caller,
-    /// The connection chooses it, each time that the call is made.
+    /// The connection chooses an XID for each attempt.
     Connection,
-    /// A [`Reconnecting`](crate::Reconnecting) client has chosen it, for all connections on which the call is made.
+    /// A [`Reconnecting`](crate::Reconnecting) client has chosen the XID, for all attempts.
     Reconnecting,
 }
 
@@ -193,11 +194,11 @@ pub(crate) enum Expects {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The call was not made, because it is impossible, at least on this connection.
+    /// The call is impossible, at least on this connection, and was not made.
     Refused(requester::CallRefusal),
     /// Memory could not be registered, for this reason. The call was not sent.
     NotRegistered(Error),
-    /// The other side cannot answer this call; making it again does not help (RFC 8166 section 4.5).
+    /// The other side cannot answer this call; another attempt does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
     /// The other side answered `RDMA2_ERROR`, of version 2, and making the call again, as that error asks for, is not
     /// possible, not allowed, or was tried.
@@ -205,23 +206,23 @@ pub enum CallError {
     /// The octets received outside a Send are not a reply to this call, or exceed the announced buffer. In version 2,
     /// also a reply whose chunks are not the chunks of the call.
     NoReply,
-    /// The call timed out and was given up. If it was sent, the other side may still use its buffers: they are not in
-    /// the [`Call`], but are freed when its reply has come, or [returned](crate::Connection::returned).
+    /// The call timed out and was given up. If the call was sent, the other side may still use the buffers: the buffers
+    /// are not in the [`Call`], but are freed when the reply has come, or [returned](crate::Connection::returned).
     TimedOut(Progress),
     /// The connection ended first.
     Lost(Ended, Progress),
-    /// A [`Reconnecting`](crate::Reconnecting) client had no connection in time. If the call was sent, it was on an
-    /// earlier connection.
+    /// A [`Reconnecting`](crate::Reconnecting) client had no connection in time. A call that was sent was on an earlier
+    /// connection.
     NotConnected(Error, Progress),
 }
 
-/// Progress of a call without a reply: tells if the other side may have carried it out.
+/// Progress of a call without a reply: tells if the other side may have carried out the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
-    /// It was not sent, so it was not carried out and can be made again.
+    /// The call was not sent, so nothing was carried out, and another attempt is safe.
     #[default]
     NotSent,
-    /// Its Send was posted: it may have been carried out, once.
+    /// The Send of the call was posted: the call may have been carried out, once.
     Sent,
 }
 
@@ -231,7 +232,7 @@ const REPLY_HEADER: u32 = 24;
 
 impl Call {
     /// A call of a procedure, with `AUTH_NONE` and without arguments, which are appended to [`message`](Self::message).
-    /// The connection gives it an XID each time it is made.
+    /// The connection chooses an XID for each attempt.
     #[must_use]
     pub fn rpc(program: u32, version: u32, procedure: u32) -> Self {
         let header = rpc::RpcCall {
@@ -270,9 +271,9 @@ impl Call {
         self
     }
 
-    /// A call with this message, which begins with the whole RPC header, including its XID: to use other credentials,
-    /// or to forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. `reply_length`: maximum length
-    /// of the reply in octets, not counting results with buffers of their own; a longer one is refused.
+    /// A call with this message, which begins with the whole RPC header, the XID included: to use other credentials, or
+    /// to forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. `reply_length`: maximum length of
+    /// the reply in octets, not counting results with buffers of their own; a longer one is refused.
     #[must_use]
     pub fn new(message: Stream, reply_length: u32) -> Self {
         Self { stream: message, results_length: reply_length, ..Self::default() }
@@ -296,7 +297,7 @@ impl Call {
 
     /// Allows the call to be made again with larger buffers, if the other side reports in version 2 that a result, or
     /// the reply, exceeds its buffer. `octets`: maximum length of each. The buffer of the result then grows. The other
-    /// side carries the call out before it reports that, and carries it out again; so this is for calls that may be
+    /// side carries the call out before reporting that, and once more afterwards; so this is for calls that may be
     /// carried out twice. Default: 0. Such a call then ends with [`CallError::ErrorV2`].
     #[must_use]
     pub const fn with_largest_room(mut self, octets: u32) -> Self {
@@ -304,10 +305,10 @@ impl Call {
         self
     }
 
-    /// Makes it a call of a procedure that has no reply: a Call-only of version 2 (version two draft -07 section 4.7).
-    /// It has ended when its Send has completed, which does not mean that the other side has carried it out. All of it
-    /// travels in Sends, including its data items, and buffers for results are not used. Version 1 has no such calls:
-    /// they end with [`CallError::Refused`].
+    /// Makes this a call of a procedure that has no reply: a Call-only of version 2 (version two draft -07 section
+    /// 4.7). Such a call has ended when the Send has completed, which does not mean that the other side has carried out
+    /// the call. The whole call travels in Sends, data items included, and buffers for results are not used. Version 1
+    /// has no such calls: the call ends with [`CallError::Refused`].
     ///
     /// ```
     /// use rpcrdma_verbs::Call;
@@ -321,18 +322,18 @@ impl Call {
         self
     }
 
-    /// Allows a [`Reconnecting`](crate::Reconnecting) client to make the call again, with the same XID, if its connection
-    /// was lost before the reply came. The call may then be carried out more than once; so this is for calls that are
-    /// idempotent, and for upper layers that detect repeated calls, such as sessions of NFSv4.1.
+    /// Allows a [`Reconnecting`](crate::Reconnecting) client to make the call again, with the same XID, if the
+    /// connection was lost before the reply came. The call may then be carried out more than once; so this is for calls
+    /// that are idempotent, and for upper layers that detect repeated calls, such as sessions of NFSv4.1.
     #[must_use]
     pub const fn repeatable(mut self) -> Self {
         self.repeats = Repeats::Allowed;
         self
     }
 
-    /// Sets the time after which the call is given up, each time it is made, instead of
-    /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), which is for blocking callers. This is for futures
-    /// too.
+    /// Sets the time after which each attempt is given up, instead of
+    /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), which is for blocking callers. This is for
+    /// futures too.
     #[must_use]
     pub const fn with_timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);
@@ -340,38 +341,37 @@ impl Call {
     }
 
     /// The message, to which arguments are appended: octets of XDR, and data items that may be reduced, each a Read
-    /// chunk. A message begun by [`rpc`](Self::rpc) keeps its header when it is [cleared](Stream::clear) for the next
-    /// call.
+    /// chunk. A message begun by [`rpc`](Self::rpc) keeps the header when [cleared](Stream::clear) for the next call.
     pub const fn message(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// The buffers for results, to change them for the next call.
+    /// The buffers for results, to be changed for the next call.
     pub const fn rooms(&mut self) -> &mut Vec<Vec<u8>> {
         &mut self.results
     }
 
     /// Changes the maximum length of the results of the next call: [`with_results_length`](Self::with_results_length).
-    /// For a call made by [`new`](Self::new), it is the maximum length of the whole reply.
+    /// For a call made by [`new`](Self::new), this is the maximum length of the whole reply.
     pub const fn set_results_length(&mut self, octets: u32) {
         self.results_length = octets;
     }
 
-    /// The XID with which it was last made, even if it was given up; 0 before that.
+    /// The XID of the latest attempt, even if given up; 0 before that.
     #[must_use]
     pub const fn xid(&self) -> u32 {
         self.xid
     }
 
-    /// The results, without those in buffers of their own.
+    /// The results, without those in separate buffers.
     ///
     /// # Errors
-    /// The server's answer, if it did not carry out the call.
+    /// The server's answer, if the call was not carried out.
     pub fn accepted(&self) -> Result<&[u8], ReplyError> {
         reply::results(self.reply())
     }
 
-    /// The reply with its header, without results in buffers of their own; empty if there is none.
+    /// The reply with the header, without results in separate buffers; empty if there is none.
     #[must_use]
     pub fn reply(&self) -> &[u8] {
         self.reply.get(self.replied.clone()).unwrap_or_default()
@@ -384,8 +384,9 @@ impl Call {
         self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
     }
 
-    /// Takes the reply as it was before it was reduced, in parts that follow each other. `items`: the results that came in buffers of
-    /// their own, in ascending order of their positions. Padding is added to each. The buffers are empty afterwards.
+    /// Takes the whole reply, with the results from separate buffers, in parts that follow each other. `items`: the
+    /// results that came in buffers of their own, in ascending order of their positions. Padding is added to each. The
+    /// buffers are empty afterwards.
     pub fn take_whole_reply(&mut self, items: impl IntoIterator<Item = ReducedResult>) -> Vec<Vec<u8>> {
         let (mut parts, mut taken) = (Vec::new(), 0);
         for ReducedResult { position, buffer, length } in items {
@@ -409,7 +410,7 @@ impl Call {
         self.largest_room
     }
 
-    /// Returns the kind of answer that it expects.
+    /// Returns the kind of answer to expect.
     pub(crate) const fn expects(&self) -> Expects {
         self.expects
     }
@@ -437,14 +438,14 @@ impl Call {
         }
     }
 
-    /// Sets an XID, if the connection is to choose it.
+    /// Sets an XID, if the connection is to choose one.
     pub(crate) fn choose_xid(&mut self, next: impl FnOnce() -> u32) {
         if self.chosen_by == Chooser::Connection {
             self.stream.set_xid(next());
         }
     }
 
-    /// Records the XID with which it is made.
+    /// Records the XID of an attempt.
     pub(crate) const fn made_with(&mut self, xid: u32) {
         self.xid = xid;
     }

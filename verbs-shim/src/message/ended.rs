@@ -10,9 +10,9 @@ use crate::verbs::{Error, Kind, Status};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// This side has ended it.
+    /// This side has ended the connection.
     Here,
-    /// The other side has ended it, or no longer knows of it.
+    /// The other side has ended the connection, or no longer knows the connection.
     Peer,
     /// This side's adapter was removed.
     Removed,
@@ -35,12 +35,12 @@ pub enum Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerFault {
-    /// It had more calls in flight than it was granted credits for (RFC 8166 section 3.3.1).
+    /// The other side had more calls in flight than granted credits (RFC 8166 section 3.3.1).
     CreditExceeded,
-    /// With a reply, it invalidated memory that is not the call's, or any memory although not both sides had announced
-    /// support for it (RFC 8797 section 4.1).
+    /// A reply invalidated memory of another call, or any memory although not both sides had announced support (RFC
+    /// 8797 section 4.1).
     ReplyInvalidated,
-    /// With a call, it invalidated memory, which only a reply may do (RFC 8797 section 4.1).
+    /// A call invalidated memory, which only a reply may do (RFC 8797 section 4.1).
     CallInvalidated,
 }
 
@@ -95,7 +95,7 @@ impl std::error::Error for Ended {
 impl std::error::Error for PeerFault {}
 
 impl std::error::Error for InternalFault {
-    /// The text of [`Self::Input`] is that of its error.
+    /// The text of [`Self::Input`] is the text of the inner error.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Input(error) => error.source(),

@@ -1,4 +1,4 @@
-//! A message whose data items are in buffers of their own, a call, and its outcome.
+//! Messages with data items in separate buffers, calls, and outcomes.
 
 pub(crate) mod call;
 pub(crate) mod ended;

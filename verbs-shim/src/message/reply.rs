@@ -1,4 +1,4 @@
-//! Answers of a server to calls that it has not carried out.
+//! Answers of a server to calls that were not carried out.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use rpcrdma::rpc::{self, AcceptStatus, Denial, Mismatch, ReplyBody, RpcError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// It does not begin with the header of a reply. This also stands for a missing reply.
+    /// The message does not begin with the header of a reply. This also stands for a missing reply.
     Malformed(RpcError),
     /// `PROG_MISMATCH`: the server has the program in these versions only.
     ProgramMismatch(Mismatch),
@@ -20,7 +20,7 @@ pub enum ReplyError {
     Denied(Denial),
 }
 
-/// The results of a reply that begins with its header.
+/// Returns the results of a reply with a header.
 pub(super) fn results(reply: &[u8]) -> Result<&[u8], ReplyError> {
     let (reply, results) = rpc::RpcReply::decode(reply).map_err(ReplyError::Malformed)?;
     match reply.body {

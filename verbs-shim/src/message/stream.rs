@@ -1,13 +1,13 @@
-//! An RPC message as an application has it: data items in buffers of their own, and the rest in one buffer.
+//! An RPC message of an application: data items in buffers of their own, and the rest in one buffer.
 
 use std::mem;
 use std::ops::Range;
 
 use rpcrdma::endpoint::Item;
 
-/// A Payload stream, with the data items that the Upper-Layer Binding allows to be reduced (RFC 8166 section 3.4.1),
-/// each in a buffer of its own. Such a buffer is itself registered: a reduced item is moved from there and never
-/// copied; an item that is not reduced is copied into the Send with the rest.
+/// A Payload stream, with the data items that the Upper-Layer Binding allows to be reduced (RFC 8166 section 3.4.1) in
+/// separate buffers. Such a buffer is itself registered: a reduced item is moved from there and never copied; an item
+/// that is not reduced is copied into the Send with the rest.
 ///
 /// ```
 /// use rpcrdma_verbs::Stream;
@@ -26,7 +26,7 @@ pub struct Stream {
     octets: Vec<u8>,
     /// Length of `octets`, even while the buffer is taken.
     length: usize,
-    /// Length of the RPC header at its start, which [`clear`](Self::clear) keeps, in octets.
+    /// Length of the RPC header at the start, which [`clear`](Self::clear) keeps, in octets.
     header: usize,
     items: Vec<Data>,
     spare: Vec<Vec<u8>>,
@@ -35,25 +35,25 @@ pub struct Stream {
 /// A data item.
 #[derive(Clone, Debug)]
 struct Data {
-    /// Its offset in `octets`.
+    /// Offset of the item in `octets`.
     before: usize,
     /// The buffer, part of which is the item.
     octets: Vec<u8>,
-    /// Start of the item in its buffer.
+    /// Start of the item in the buffer.
     start: usize,
-    /// Length of the item, even while its buffer is taken.
+    /// Length of the item, even while the buffer is taken.
     length: usize,
-    /// Length of the buffer, even while it is taken.
+    /// Length of the buffer, even while taken.
     buffer_length: usize,
 }
 
 impl Data {
-    /// The place of the item in its buffer.
+    /// Returns the range of the item in the buffer.
     const fn within(&self) -> Range<usize> {
         self.start..self.start + self.length
     }
 
-    /// The item; empty while its buffer is taken.
+    /// The item; empty while the buffer is taken.
     fn octets(&self) -> &[u8] {
         self.octets.get(self.within()).unwrap_or_default()
     }
@@ -78,19 +78,19 @@ impl Stream {
         self.length = self.octets.len();
     }
 
-    /// Appends a data item that may be reduced. Do not append its padding, which is implied. It has to begin at a
-    /// multiple of four, after its count.
+    /// Appends a data item that may be reduced. Do not append the padding, which is implied. The item has to begin at a
+    /// multiple of four, after the count.
     pub fn push_item(&mut self, data: Vec<u8>) {
         let length = data.len();
         self.items.push(Data { before: self.length, octets: data, start: 0, length, buffer_length: length });
     }
 
     /// Appends a data item that is a part of a buffer, such as a received message, and otherwise like that of
-    /// [`push_item`](Self::push_item). The item is moved by RDMA from where it is, and the other side has no access to the rest of the
-    /// buffer.
+    /// [`push_item`](Self::push_item). RDMA moves the item from this place, and the other side has no access to the
+    /// rest of the buffer.
     ///
     /// # Errors
-    /// Returns the buffer if the range is not in it. The stream is unchanged.
+    /// Returns the buffer if the range is not inside. The stream is unchanged.
     pub fn push_part(&mut self, buffer: Vec<u8>, range: Range<usize>) -> Result<(), Vec<u8>> {
         let Some(part) = buffer.get(range.clone()) else { return Err(buffer) };
         let (length, buffer_length) = (part.len(), buffer.len());
@@ -98,8 +98,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Appends a message in one buffer, of which this range is a data item that may be reduced, followed by its padding, and otherwise
-    /// like that of [`push_part`](Self::push_part). Without a range that is in it, nothing of the message is reduced.
+    /// Appends a message in one buffer, of which this range is a data item that may be reduced, followed by padding,
+    /// and otherwise like [`push_part`](Self::push_part). Without a valid range, nothing of the message is reduced.
     pub fn push_message(&mut self, message: Vec<u8>, item: Option<Range<usize>>) {
         let within = item.filter(|item| message.get(item.clone()).is_some());
         let Some(item) = within else { return self.push(&message) };
@@ -130,7 +130,7 @@ impl Stream {
         self.items.iter().fold(self.length, |sum, item| sum.saturating_add(room(item.length)))
     }
 
-    /// Returns true if it is empty.
+    /// Returns true if the stream is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -177,20 +177,21 @@ impl Stream {
         }
     }
 
-    /// The buffer of an item from before [`clear`](Self::clear), with its old content; an empty one if there is none.
+    /// The buffer of an item from before [`clear`](Self::clear), with the old content; an empty one if there is none.
     #[must_use]
     pub fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// The octets before the first data item; all of them if there is none.
+    /// The octets before the first data item; the whole stream if there is none.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         let end = self.items.first().map_or(self.length, |item| item.before);
         self.octets.get(..end).unwrap_or_default()
     }
 
-    /// Writes position and length of each item to `items`. Returns the length of the whole stream. `None` if it is too long.
+    /// Writes position and length of each item to `items`. Returns the length of the whole stream. `None` if the stream
+    /// is too long.
     pub(crate) fn positions(&self, items: &mut Vec<Item>) -> Option<u32> {
         items.clear();
         let mut inserted = 0_usize;
@@ -240,7 +241,8 @@ impl Stream {
         }
     }
 
-    /// Returns the buffer that holds a whole range of the stream, and the range in it. `None` if no single buffer does.
+    /// Returns the buffer that holds a whole range of the stream, and the range in that buffer. `None` if no single
+    /// buffer does.
     pub(crate) fn part(&self, range: &Range<u32>) -> Option<(Part, Range<usize>)> {
         let (start, end) = (range.start as usize, range.end as usize);
         let mut inserted = 0;
@@ -261,7 +263,7 @@ impl Stream {
         (here.end <= self.length).then_some((Part::Octets, here))
     }
 
-    /// Returns the place of an item in its buffer, or of all octets, even while the buffer is taken.
+    /// Returns the range of an item in the buffer, or of all octets, even while the buffer is taken.
     pub(crate) fn place(&self, part: Part) -> Range<usize> {
         match part {
             Part::Octets => 0..self.length,
@@ -269,7 +271,7 @@ impl Stream {
         }
     }
 
-    /// Returns the length of a buffer in octets, even while it is taken.
+    /// Returns the length of a buffer in octets, even while taken.
     pub(crate) fn part_len(&self, part: Part) -> usize {
         match part {
             Part::Octets => self.length,
@@ -277,7 +279,7 @@ impl Stream {
         }
     }
 
-    /// Takes a buffer out to register it. [`put_back`](Self::put_back) it before doing anything else.
+    /// Takes a buffer out to be registered. Call [`put_back`](Self::put_back) before any other function.
     pub(crate) fn take(&mut self, part: Part) -> Vec<u8> {
         self.part_mut(part).map(mem::take).unwrap_or_default()
     }

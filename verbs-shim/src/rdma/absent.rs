@@ -1,7 +1,7 @@
 //! The reason why librdmacm has no adapter.
 //!
-//! librdmacm leaves out an adapter that it cannot open, and does not say why. So the reason is found by opening what it
-//! opens: the device files of the connection manager and of each adapter, all at once.
+//! librdmacm leaves out an adapter that cannot be opened, and does not say why. So the reason is found by opening the
+//! same files: the device files of the connection manager and of each adapter, all at once.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::verbs::Error;
 
-/// The adapters that the kernel has, and the device files by which programs use them.
+/// Adapters known to the kernel, and the device files by which programs use adapters.
 const ADAPTERS: &str = "/sys/class/infiniband";
 const USER_VERBS: &str = "/sys/class/infiniband_verbs";
 const DEVICES: &str = "/dev/infiniband";
@@ -40,7 +40,7 @@ fn why(adapters: &Path, user_verbs: &Path, devices: &Path) -> Result<Error, Erro
     Ok(Error::NoDriver)
 }
 
-/// Returns the names in a folder. `None` if it does not exist.
+/// Returns the names in a folder. `None` if the folder does not exist.
 fn list(folder: &Path) -> Result<Option<Vec<String>>, Error> {
     let names = |all: fs::ReadDir| all.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     match fs::read_dir(folder) {
@@ -54,7 +54,7 @@ fn open(file: &Path) -> Result<File, Error> {
     File::open(file).map_err(|error| of_open(&error))
 }
 
-/// Returns the meaning of the failure to open a file. A device file is missing if its module is not loaded.
+/// Returns the meaning of the failure to open a file. A device file is missing if the kernel module is not loaded.
 fn of_open(error: &io::Error) -> Error {
     match error.raw_os_error().unwrap_or(0) {
         libc::ENOENT | libc::ENXIO | libc::ENODEV => Error::NoModule,

@@ -1,10 +1,10 @@
 //! The adapters that librdmacm has opened, and their release.
 //!
-//! librdmacm opens an adapter once for the whole process. It closes an adapter that has disappeared when it next lists
-//! the adapters, but not if that list is empty: then the last adapter stays open until the process ends (rdma-core 44).
-//! Drivers that cannot take an adapter away from its users, such as soft RoCE and soft iWARP, make the kernel wait until
-//! all have closed it. So when nothing uses a removed adapter any more, its descriptors are replaced here by one of
-//! `/dev/null`, which closes the adapter; librdmacm later closes the replacements.
+//! librdmacm opens an adapter once for the whole process. A removed adapter is closed when librdmacm next lists the
+//! adapters, but not if that list is empty: then the last adapter stays open until the process ends (rdma-core 44).
+//! Drivers that cannot take an adapter away from users, such as soft RoCE and soft iWARP, make the kernel wait until
+//! all have closed the adapter. So when nothing uses a removed adapter any more, each descriptor is replaced here by
+//! one of `/dev/null`, which closes the adapter; librdmacm later closes the replacements.
 //!
 //! The latest list of adapters is kept, because librdmacm frees no context that is in a list.
 
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{absent, sys};
 use crate::verbs::Error;
 
-/// librdmacm's list of adapters, all of which it has opened. An adapter stays open as long as it is in such a list.
+/// librdmacm's list of open adapters. An adapter stays open as long as such a list contains the adapter.
 #[derive(Debug)]
 pub(super) struct List {
     first: NonNull<*mut sys::ibv_context>,
@@ -30,7 +30,7 @@ unsafe impl Send for List {}
 // SAFETY: as above.
 unsafe impl Sync for List {}
 
-/// An adapter as one user of it has it: open until this is dropped.
+/// An adapter as one user has opened it: open until this is dropped.
 #[derive(Debug)]
 pub(super) struct OpenAdapter {
     context: NonNull<sys::ibv_context>,
@@ -48,8 +48,8 @@ struct Adapters {
     latest: Option<Arc<List>>,
     /// By the address of the context. Each is in the latest list, or has a user that keeps an earlier one.
     uses: BTreeMap<usize, AdapterUse>,
-    /// Takes the place of the descriptors of removed adapters. It is opened with the first list, so that releasing one
-    /// needs no further descriptor.
+    /// Takes the place of the descriptors of removed adapters. This file is opened with the first list, so that
+    /// releasing an adapter needs no further descriptor.
     replacement: Option<File>,
 }
 
@@ -63,7 +63,7 @@ struct AdapterUse {
 enum AdapterState {
     #[default]
     Present,
-    /// It is released when its last user is gone.
+    /// The adapter is released when the last user is gone.
     Removed,
     Released,
 }
@@ -141,7 +141,7 @@ impl OpenAdapter {
         unsafe { name(self.context) }
     }
 
-    /// Records that the adapter was removed: it is closed when its last user is gone.
+    /// Records that the adapter was removed: the adapter is closed when the last user is gone.
     pub(super) fn removed(&self) {
         if let Some(adapter) = lock().uses.get_mut(&self.context.addr().get())
             && adapter.state == AdapterState::Present
@@ -162,7 +162,7 @@ impl Drop for OpenAdapter {
 }
 
 impl Adapters {
-    /// Lists the adapters. If there is none left, those of the latest list were removed.
+    /// Lists the adapters. If there is none left, all adapters of the latest list were removed.
     fn list(&mut self) -> Result<Arc<List>, Error> {
         let list = List::new().inspect_err(|_| self.removed_if_none_is_left())?;
         let list = Arc::new(list);
@@ -198,7 +198,7 @@ impl Adapters {
         }
     }
 
-    /// Releases an adapter that was removed, if nothing uses it any more. The caller has a list with it.
+    /// Releases an unused adapter that was removed. The caller has a list with this adapter.
     fn release(&mut self, context: NonNull<sys::ibv_context>) {
         let Some(adapter) = self.uses.get_mut(&context.addr().get()) else { return };
         let Some(replacement) = &self.replacement else { return };
@@ -214,7 +214,7 @@ impl Adapters {
     }
 }
 
-/// Returns true if libibverbs lists no adapter, and false also if it cannot list them.
+/// Returns true if libibverbs lists no adapter, and false also if the list cannot be read.
 fn none_is_left() -> bool {
     let mut length = 0;
     // SAFETY: `length` can be written, and the list is freed once.
@@ -228,7 +228,7 @@ fn none_is_left() -> bool {
     length == 0
 }
 
-/// Makes a descriptor a second one of a file, which closes what it was before.
+/// Makes a descriptor a second one of a file, which closes the file that was open before.
 fn replace(descriptor: c_int, replacement: &File) {
     if descriptor >= 0 {
         // SAFETY: both are open, and only functions of libibverbs use `descriptor`, which then fail.

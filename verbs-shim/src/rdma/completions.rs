@@ -10,7 +10,7 @@ use super::memory::Domain;
 use super::sys;
 use crate::verbs::Error;
 
-/// A completion queue, and its completion channel.
+/// A completion queue with a completion channel.
 #[derive(Debug)]
 pub(super) struct Completions {
     channel: NonNull<sys::ibv_comp_channel>,

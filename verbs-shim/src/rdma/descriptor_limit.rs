@@ -1,11 +1,11 @@
-//! Limit of open descriptors of the process (`ulimit -n`), which limits its connections.
+//! Limit of open descriptors of the process (`ulimit -n`), which limits the number of connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::verbs::Error;
 
-/// Number of descriptors of a connection: its completion channel, its channel for connection events, the event that
-/// wakes a sleeping thread, and the one that waits for these three.
+/// Number of descriptors of a connection: a completion channel, a channel for connection events, the event that wakes a
+/// sleeping thread, and the one that waits for these three.
 pub const DESCRIPTORS: u64 = 4;
 
 /// Number of descriptors for the rest of the process.

@@ -33,7 +33,7 @@ pub struct Device {
     opened: Arc<Opened>,
     /// Source address of connections, if not any address of the adapter.
     source: Option<IpAddr>,
-    /// Time that a waiting thread busy-polls before it sleeps.
+    /// Time that a waiting thread busy-polls before sleeping.
     spin: Duration,
 }
 
@@ -59,7 +59,7 @@ struct Limits {
 }
 
 impl Device {
-    /// The first adapter of the list, whichever it is.
+    /// The first adapter of the list.
     ///
     /// # Errors
     /// [`Error::NoAdapter`]. If there is an adapter that this process cannot use: [`Error::NoModule`],
@@ -69,7 +69,7 @@ impl Device {
         Self::find(|_| true)
     }
 
-    /// The adapter with this name, as `rdma link` shows it.
+    /// The adapter with this name, as in `rdma link`.
     ///
     /// # Errors
     /// [`Error::NoAdapter`].
@@ -78,7 +78,7 @@ impl Device {
         Self::find(|context| unsafe { adapters::name(context) } == wanted)
     }
 
-    /// The adapter with this IP address. Its connections come from there.
+    /// The adapter with this IP address. All connections come from this address.
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::NoAdapter`].
@@ -122,7 +122,7 @@ impl Device {
         Ok(adapters::list()?.contexts().map(|context| unsafe { adapters::name(context) }).collect())
     }
 
-    /// Sets the time that a thread busy-polls for a completion before it sleeps. Longer means lower latency, but more
+    /// Sets the time that a thread busy-polls for a completion before sleeping. Longer means lower latency, but more
     /// processor time. Default: 20 microseconds.
     #[must_use]
     pub fn with_spin(self, spin: Duration) -> Self {
@@ -156,7 +156,7 @@ impl Device {
         self.opened.adapter.context().as_ptr()
     }
 
-    /// Records that the adapter was removed. The process lets go of it when nothing uses it any more.
+    /// Records that the adapter was removed. The process lets go of the adapter when nothing uses the adapter any more.
     pub(super) fn removed(&self) {
         self.opened.adapter.removed();
     }
@@ -177,13 +177,13 @@ impl Device {
         self.opened.identifiers.offset()
     }
 
-    /// Returns true if none of its ports has a link.
+    /// Returns true if no port of the adapter has a link.
     pub(super) fn ports_are_down(&self) -> bool {
         // SAFETY: the adapter is open as long as this is there.
         unsafe { self.opened.limits.ports_are_down(self.opened.adapter.context()) }
     }
 
-    /// Checks if it supports these depths. `is_shared`: the receives are those of a shared receive queue.
+    /// Checks if the adapter supports these depths. `is_shared`: the receives belong to a shared receive queue.
     pub(super) fn check(&self, depths: Depths, is_shared: bool) -> Result<(), Error> {
         let Limits { queue, completions, .. } = self.opened.limits;
         let Depths { send, receive, reads, receiver_not_ready } = depths;
@@ -195,8 +195,8 @@ impl Device {
         if possible { Ok(()) } else { Err(Error::Depth) }
     }
 
-    /// Checks if it supports a shared receive queue of this depth. On iWARP, the other side may write to memory into which
-    /// RDMA Reads bring data, so that connections must not have one domain.
+    /// Checks if the adapter supports a shared receive queue of this depth. On iWARP, the other side may write to
+    /// memory into which RDMA Reads bring data, so that connections must not have one domain.
     pub(super) fn check_shared(&self, depth: usize) -> Result<(), Error> {
         match self.opened.limits.shared {
             0 => Err(Error::NotShared),
@@ -206,8 +206,8 @@ impl Device {
         }
     }
 
-    /// Returns the maximum number of RDMA Reads of the other side in flight, and of its own: no more than requested,
-    /// and no more than it supports.
+    /// Returns the maximum numbers of RDMA Reads in flight, of the other side and of this side: no more than requested,
+    /// and no more than the adapter supports.
     pub(super) fn reads(&self, depths: Depths) -> (u8, u8) {
         let Limits { reads_answered, reads_asked, .. } = self.opened.limits;
         // 255 has another meaning.

@@ -1,7 +1,7 @@
 //! The errors of the libraries: error numbers of functions, and events of connections.
 //!
 //! A function of libibverbs or librdmacm fails with an error number, an event comes with a status, and each means
-//! something else where it occurs. This has all meanings in one place.
+//! something else in another place. This has all meanings in one place.
 
 use std::ffi::c_int;
 
@@ -18,7 +18,7 @@ pub(super) fn errno() -> c_int {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Returns the meaning of an error number of a function. Some functions return it with the other sign.
+/// Returns the meaning of an error number of a function. Some functions return the number with the other sign.
 /// `locking_is_limited`: returns true if there is a limit to the memory that the process may lock.
 fn of_function(function: &'static str, number: c_int, locking_is_limited: fn() -> bool) -> Error {
     match (function, number.wrapping_abs()) {

@@ -13,12 +13,12 @@ use crate::verbs::Armed;
 use crate::verbs::Error;
 use crate::verbs::waiter::Waiter;
 
-/// Listens for connections at an address of an adapter. Dropping it refuses waiting requests.
+/// Listens for connections at an address of an adapter. Dropping the listener refuses waiting requests.
 ///
-/// It ends with [`Error::Removed`] when its adapter is removed. At `0.0.0.0` and `[::]`, the adapter needs an IP
-/// address when listening begins; otherwise the listener is not notified of its removal. Drivers that cannot take an
-/// adapter away from its users (soft RoCE, soft iWARP) make the kernel wait for them, and the kernel notifies them only
-/// if the module `ib_uverbs` was loaded before `rdma_cm`.
+/// The listener ends with [`Error::Removed`] when the adapter is removed. At `0.0.0.0` and `[::]`, the adapter needs an
+/// IP address when listening begins; otherwise the listener is not notified of the removal. Drivers that cannot take an
+/// adapter away from users (soft RoCE, soft iWARP) make the kernel wait for the listener, and the kernel notifies the
+/// listener only if the module `ib_uverbs` was loaded before `rdma_cm`.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -37,17 +37,17 @@ use crate::verbs::waiter::Waiter;
 pub struct Listener {
     device: Device,
     channel: Arc<Channel>,
-    /// True if its adapter was removed.
+    /// True after the removal of the adapter.
     is_over: AtomicBool,
     _identifier: Identifier,
     /// An identifier bound to the adapter, if the listener's own is bound to no address in particular.
     _bound: Option<Identifier>,
 }
 
-/// A request for a connection. Dropping it rejects it.
+/// A request for a connection. Dropping the request rejects the connection.
 #[derive(Debug)]
 pub struct ConnectionRequest {
-    /// `None` once it was answered.
+    /// `None` once answered.
     identifier: Option<Identifier>,
     private_data: Vec<u8>,
     peer: SocketAddr,
@@ -124,7 +124,7 @@ impl Listener {
     }
 }
 
-/// An identifier at some address of an adapter, if it has any.
+/// Returns an identifier at some address of an adapter. `None` if there is no address.
 fn bound_to(device: &Device, channel: &Arc<Channel>) -> Option<Identifier> {
     local_addresses().ok()?.into_iter().find_map(|address| {
         let identifier = Identifier::new(channel).ok()?;

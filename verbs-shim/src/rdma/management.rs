@@ -35,7 +35,7 @@ pub(super) struct Event {
     pub(super) private_data: Vec<u8>,
     /// For a request: maximum number of RDMA Reads in flight, answered and requested.
     pub(super) reads: (u8, u8),
-    /// For a request: the identifier of the connection to accept. The thread that takes the event owns it.
+    /// For a request: the identifier of the connection to accept. The thread that takes the event owns the identifier.
     pub(super) request: Option<NonNull<sys::rdma_cm_id>>,
 }
 
@@ -147,7 +147,7 @@ impl Parameters<'_> {
     }
 }
 
-/// Identifier of a connection, or of a listener's address. Dropping it ends the connection.
+/// Identifier of a connection, or of a listener's address. Dropping the identifier ends the connection.
 #[derive(Debug)]
 pub(super) struct Identifier {
     id: NonNull<sys::rdma_cm_id>,
@@ -173,12 +173,12 @@ impl Identifier {
     /// The identifier of an [`Event`] from this channel.
     ///
     /// # Safety
-    /// `id` is the event's `request`, and no other identifier is made of it.
+    /// `id` is the event's `request`, and belongs to no other identifier.
     pub(super) unsafe fn of_request(id: NonNull<sys::rdma_cm_id>, channel: &Arc<Channel>) -> Self {
         Self { id, channel: Arc::clone(channel) }
     }
 
-    /// The adapter that it is bound to, or null.
+    /// The adapter of the identifier, or null.
     pub(super) fn context(&self) -> *mut sys::ibv_context {
         // SAFETY: it is there until this is dropped.
         unsafe { self.id.as_ref().verbs }
@@ -210,7 +210,7 @@ impl Identifier {
         self.resolved(asked, "rdma_resolve_addr", sys::RDMA_CM_EVENT_ADDR_RESOLVED)
     }
 
-    /// Finds the route to it.
+    /// Finds the route to the other side.
     pub(super) fn resolve_route(&self) -> Result<(), Error> {
         let milliseconds = c_int::try_from(RESOLVE.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the identifier is there.
@@ -228,7 +228,7 @@ impl Identifier {
         Err(of_event(event.kind, event.status, event.private_data).unwrap_or(Error::Unreachable))
     }
 
-    /// Returns the longest message of its port, in octets.
+    /// Returns the longest message of the port, in octets.
     pub(super) fn message_size(&self) -> Result<u32, Error> {
         // SAFETY: the identifier is there, and the adapter it is bound to is open as long.
         let attr = unsafe {
@@ -257,7 +257,7 @@ impl Identifier {
         NonNull::new(unsafe { self.id.as_ref().qp }).ok_or_else(|| last_error("rdma_create_qp"))
     }
 
-    /// Destroys the queue pair. The adapter then does no more of its work.
+    /// Destroys the queue pair. The adapter then does no more work of the queue pair.
     pub(super) fn destroy_queue_pair(&mut self) -> Result<(), Error> {
         // SAFETY: the identifier is there, and nobody else changes it (`&mut self`). librdmacm's own function does the
         // same, but does not say whether it was done.
@@ -301,7 +301,7 @@ impl Identifier {
         unsafe { sys::rdma_disconnect(self.id.as_ptr()) };
     }
 
-    /// Moves its events to another channel.
+    /// Moves the events of the identifier to another channel.
     pub(super) fn migrate(&mut self, channel: &Arc<Channel>) -> Result<(), Error> {
         // SAFETY: both are there; each event is given back before another function is called, so this waits for none.
         check(unsafe { sys::rdma_migrate_id(self.id.as_ptr(), channel.0.as_ptr()) }, "rdma_migrate_id")?;
@@ -383,10 +383,10 @@ fn from_storage(storage: &libc::sockaddr_storage) -> SocketAddr {
     address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0).into())
 }
 
-/// Returns `None` if it is not an IP address.
+/// Returns `None` for other kinds of addresses.
 ///
 /// # Safety
-/// `address` points to an address with the length and alignment of its family.
+/// `address` points to an address with the length and alignment of the address family.
 #[expect(clippy::cast_ptr_alignment, reason = "the caller sees to it")]
 unsafe fn ip_address(address: *const libc::sockaddr) -> Option<SocketAddr> {
     // SAFETY: the family says which it is; the rest is the caller's.

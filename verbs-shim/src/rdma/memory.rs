@@ -1,17 +1,17 @@
-//! Registered memory, and its current users.
+//! Registered memory, and the current users of that memory.
 //!
 //! An adapter reads and writes memory behind the program's back, and the compiler knows nothing of DMA. So there is
-//! never a slice of memory that an adapter may write. Each region counts the closures that access it and the work that
-//! is posted on it, under one lock, and the second of the two is refused ([`Error::InUse`]). While the other side may
-//! write to a region, the owner has no access at all: it deregisters the region and gets the buffer back. Nothing waits
+//! never a slice of memory that an adapter may write. Each region counts, under one lock, the closures with access and
+//! the posted work, and the second of the two is refused ([`Error::InUse`]). While the other side may write to a
+//! region, the owner has no access at all: the owner deregisters the region and gets the buffer back. Nothing waits
 //! here, so no thread can wait for itself.
 //!
-//! Posted work holds a reference to its registration until its completion is taken or the adapter's queue pair is
-//! destroyed. So keys are never used again while work that names them is in progress, and regions, queue pairs, domains
-//! and devices can be dropped in any order: each keeps alive what it was made from.
+//! Posted work holds a reference to the registration until the completion is taken or the adapter's queue pair is
+//! destroyed. So keys are never used again while work with these keys is in progress, and regions, queue pairs, domains
+//! and devices can be dropped in any order: each keeps alive what was needed to make it.
 //!
-//! A queue pair or registration that cannot be destroyed keeps its memory for good: it is leaked. An adapter is never
-//! given another adapter's memory, whose key it could take for one of its own.
+//! The memory of a queue pair or registration that cannot be destroyed is leaked. No adapter gets another adapter's
+//! memory, whose key might be valid there too.
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
@@ -32,7 +32,7 @@ use crate::verbs::{Error, NotRegistered};
 /// (2 MiB).
 const PAGE_BITS: u32 = 21;
 
-/// A protection domain of an adapter. It is freed when everything that belongs to it is gone.
+/// A protection domain of an adapter. A domain is freed when nothing belongs to the domain any more.
 #[derive(Clone, Debug)]
 pub struct Domain(Arc<ProtectionDomain>);
 
@@ -72,7 +72,7 @@ impl Drop for ProtectionDomain {
     }
 }
 
-/// The octets of a `Vec<u8>`, as its raw parts: no reference to them exists except those that [`Registration`] gives.
+/// The octets of a `Vec<u8>`, as raw parts: no reference to the octets exists except from [`Registration`].
 struct Buffer {
     start: NonNull<u8>,
     length: usize,
@@ -87,7 +87,7 @@ impl Buffer {
     }
 
     /// # Safety
-    /// No adapter has the memory any more, there is no reference to it, and this is called once.
+    /// No adapter has the memory any more, there is no other reference, and this is called once.
     unsafe fn octets(&self) -> Vec<u8> {
         // SAFETY: these are the parts of a `Vec<u8>` that was forgotten, and the caller promises that nobody uses them.
         unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, self.capacity) }
@@ -97,13 +97,13 @@ impl Buffer {
 /// Users of a region's memory.
 #[derive(Debug, Default)]
 struct Uses {
-    /// Number of closures that read it.
+    /// Number of closures that read the memory.
     looking: usize,
-    /// True while a closure changes it.
+    /// True while a closure changes the memory.
     changing: bool,
-    /// Number of Receives and RDMA Reads into it.
+    /// Number of Receives and RDMA Reads into the memory.
     incoming: usize,
-    /// Number of Sends and RDMA Writes out of it.
+    /// Number of Sends and RDMA Writes from the memory.
     outgoing: usize,
 }
 
@@ -113,18 +113,18 @@ fn registered_access(asked: Access, is_iwarp: bool) -> Access {
     if is_iwarp && asked.contains(Access::READ_SINK) { asked | Access::REMOTE_WRITE } else { asked }
 }
 
-/// A buffer that is registered with the adapter. It lives as long as its regions and any work on them.
+/// A buffer that is registered with the adapter. Lives as long as the regions and any work on the regions.
 struct Registration {
-    /// Outlives what is registered in it.
+    /// The domain outlives the registration.
     domain: Domain,
-    /// `None` once it has ended.
+    /// `None` after the end of the registration.
     mr: Option<NonNull<sys::ibv_mr>>,
     buffer: Buffer,
     /// Length of the owner's buffer in octets, without the octet that an empty one is given.
     length: usize,
     /// The part of the buffer that is registered.
     part: Range<usize>,
-    /// The rights that the owner requested, and those that the adapter also needs.
+    /// The rights that the owner requested, and rights that the adapter also needs.
     access: Access,
     /// The part, without the octet that an empty buffer is given.
     segment: Segment,
@@ -137,7 +137,7 @@ unsafe impl Send for Registration {}
 // SAFETY: as above.
 unsafe impl Sync for Registration {}
 
-/// A part of a registration that no other region has: all of it, or a piece of a slab.
+/// A part of a registration that no other region has: the whole, or a piece of a slab.
 struct RegisteredPart {
     registration: Arc<Registration>,
     range: Range<usize>,
@@ -146,7 +146,7 @@ struct RegisteredPart {
     uses: Mutex<Uses>,
 }
 
-/// Registered memory of an adapter. Dropping it ends the registration as soon as no work on it is in progress, and no
+/// Registered memory of an adapter. Dropping the region ends the registration as soon as no work is in progress, and no
 /// other region of the same slab is left.
 pub struct Region(Arc<RegisteredPart>);
 
@@ -308,7 +308,7 @@ impl Drop for Registration {
     }
 }
 
-/// Undoes a use when it is dropped, even if a closure panics.
+/// Undoes a use when dropped, even if a closure panics.
 struct Guard<'a>(&'a RegisteredPart, fn(&mut Uses));
 
 impl Drop for Guard<'_> {
@@ -319,14 +319,14 @@ impl Drop for Guard<'_> {
 
 /// Work that was posted and has no completion yet.
 pub(super) struct PostedWork {
-    /// The number by which the adapter knows it.
+    /// The adapter's number of the memory.
     pub(super) number: u64,
     pub(super) id: u64,
     pub(super) kind: Kind,
     pub(super) memory: MemoryRange,
 }
 
-/// A range of a region that posted work uses. It keeps the memory registered.
+/// A range of a region that posted work uses. The memory stays registered.
 pub(super) struct MemoryRange {
     memory: Arc<RegisteredPart>,
     incoming: bool,
@@ -334,7 +334,7 @@ pub(super) struct MemoryRange {
 }
 
 impl MemoryRange {
-    /// A range for work that writes into the region (`incoming`) or reads from it.
+    /// A range for work that writes into the region (`incoming`) or reads from the region.
     pub(super) fn new(local: &Local<'_, Region>, incoming: bool) -> Result<Self, Error> {
         let memory = &local.region.0;
         let (start, end) = (local.range.start, local.range.end);
@@ -355,12 +355,12 @@ impl MemoryRange {
         Ok(Self { memory: Arc::clone(memory), incoming, part })
     }
 
-    /// Returns the scatter/gather list for the adapter; it is empty for an empty range.
+    /// Returns the scatter/gather list for the adapter; the list is empty for an empty range.
     pub(super) fn parts(&mut self) -> (*mut sys::ibv_sge, c_int) {
         (&raw mut self.part, c_int::from(self.part.length > 0))
     }
 
-    /// The domain in which it is registered.
+    /// The domain of the memory.
     pub(super) fn domain(&self) -> &Domain {
         &self.memory.registration.domain
     }
@@ -382,8 +382,8 @@ impl Drop for MemoryRange {
     }
 }
 
-/// Returns the offset of a region, for work requests and the other side. It is not its address in this process, so that
-/// nobody can predict it or learn addresses of the process from it. Soft iWARP supports only the address.
+/// Returns the offset of a region, for work requests and the other side. The offset is not the address in this process,
+/// so that nobody can predict the offset or learn addresses of the process. Soft iWARP supports only the address.
 fn offset(device: &Device, address: u64) -> u64 {
     if device.is_iwarp() {
         return address;

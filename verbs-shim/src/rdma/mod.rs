@@ -2,8 +2,8 @@
 //!
 //! A [`Device`] is an adapter of this computer: InfiniBand, RoCE or iWARP, or the kernel's soft RoCE (`rdma_rxe`).
 //! Everything that rdma-core has a driver for is used in the same way. This needs Linux with the kernel modules
-//! `ib_uverbs` and `rdma_ucm`, and each process needs the right to lock as much memory as it registers (`ulimit -l`);
-//! when that is used up, [`register`](Verbs::register) fails with [`Error::LockedMemory`].
+//! `ib_uverbs` and `rdma_ucm`, and each process needs the right to lock the registered memory (`ulimit -l`); when that
+//! is used up, [`register`](Verbs::register) fails with [`Error::LockedMemory`].
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -28,37 +28,37 @@
 //! ```
 //!
 //! # Memory that the adapter writes
-//! There is a slice of registered memory only while no adapter can write to it. So [`read`](Verbs::read) and
+//! A slice of registered memory exists only while no adapter can write to that memory. So [`read`](Verbs::read) and
 //! [`write`](Verbs::write) fail with [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], even if the other
-//! side writes nothing: deregister it first. They also fail while a receive or an RDMA Read into any part of the region
-//! is posted and its completion has not been taken; so give each receive its own region: [`register_slab`](Verbs::register_slab) makes many of them
-//! with one registration. Posted work keeps its memory
+//! side writes nothing: deregister the region first. Both also fail while a receive or an RDMA Read into any part of
+//! the region is posted and the completion has not been taken; so use a region for each receive:
+//! [`register_slab`](Verbs::register_slab) makes many regions with one registration. Posted work keeps memory
 //! registered: [`deregister`](Verbs::deregister) then fails with [`Error::InUse`], and the buffer is freed with the
 //! last completion.
 //!
 //! The data of an RDMA Write is in place when the completion of a later Send's receive is taken. That rests on the
 //! order in which an adapter has to work (InfiniBand Architecture, ordering of RDMA Writes and Sends of one queue pair;
-//! RFC 5040 section 5.5 for iWARP), and on the order of its writes to memory: regions are never registered for relaxed
-//! ordering.
+//! RFC 5040 section 5.5 for iWARP), and on the order of the adapter's writes to memory: regions are never registered
+//! for relaxed ordering.
 //!
 //! # Handles
-//! The adapter chooses them, and many adapters choose consecutive ones, so unpredictable handles (RFC 8166 section
-//! 8.1.2) cannot be promised. Offsets are random, in steps of 2 MiB, and reveal nothing about where memory is in the
-//! process, except on iWARP, where some drivers accept only the address as offset. Send With Invalidate cannot
+//! The adapter chooses the handles, and many adapters choose consecutive ones, so unpredictable handles (RFC 8166
+//! section 8.1.2) cannot be promised. Offsets are random, in steps of 2 MiB, and reveal nothing about where memory is
+//! in the process, except on iWARP, where some drivers accept only the address as offset. Send With Invalidate cannot
 //! invalidate handles ([`remote_invalidation`](Verbs::remote_invalidation)), because that needs memory windows.
 //!
 //! # Connections
-//! [`connect`](Verbs::connect) waits until the route to the other side is found, at most 8 seconds, but not for its
+//! [`connect`](Verbs::connect) waits until the route to the other side is found, at most 8 seconds, but not for the
 //! answer. During set-up, each side tells the other how often to retry a Send if no receive is posted, so
-//! [`Depths::receiver_not_ready`](crate::Depths) applies to the other side's Sends. The end of a process ends its
-//! connections, and the other side is notified. Only a side that sends notices that its peer was cut off; one that only
+//! [`Depths::receiver_not_ready`](crate::Depths) applies to the other side's Sends. The end of a process ends all
+//! connections, and the other side is notified. Only a side that sends notices that the peer was cut off; one that only
 //! receives keeps waiting, so the layer above needs a timeout.
 //!
 //! Each connection has [`DESCRIPTORS`] descriptors, so the usual limit of 1,024 ends near 240 connections:
-//! [`raise_descriptor_limit`] raises it.
+//! [`raise_descriptor_limit`] raises that limit.
 //!
-//! An adapter that is removed is closed when nothing uses it any more: no [`Device`], connection or memory. Soft RoCE and soft
-//! iWARP wait for that. A program that uses no adapter at that moment notices when it next asks for one.
+//! A removed adapter is closed when nothing uses the adapter any more: no [`Device`], connection or memory. Soft RoCE
+//! and soft iWARP wait for that. A program without an adapter at that moment notices at the next use of one.
 //!
 //! Memory that is registered with another adapter is refused with [`Error::Deregistered`].
 //!
@@ -67,16 +67,16 @@
 //!
 //! # iWARP
 //! This was tried with soft iWARP (`siw`) of Linux 6.1, but not with an adapter. A Send or an RDMA Write is complete
-//! when TCP has taken it; if the other side refuses it, only the end of the connection shows that. Memory with
-//! [`Access::READ_SINK`] is registered so that the other side may write it, because the data of an RDMA Read needs that
-//! right, and so is not shown while it is registered. For the same reason there are no shared receive queues: all their queue
-//! pairs have one domain.
+//! when TCP has accepted the data; if the other side refuses the data, only the end of the connection shows that.
+//! Memory with [`Access::READ_SINK`] is registered with write access for the other side, because the data of an RDMA
+//! Read needs that right, and so is not shown while registered. For the same reason there are no shared receive queues:
+//! all their queue pairs have one domain.
 //!
 //! # Unsafe code
-//! Without the feature `rdma` the crate forbids unsafe code; with it, only this module may contain any, each with a
-//! `SAFETY` comment. What has to hold for memory is at the top of `memory.rs`. No work is longer than a message of the
-//! port (`max_msg_sz`), because drivers differ in what they do with longer work; the endpoints ask for several RDMA
-//! Reads or Writes if a segment is longer.
+//! Without the feature `rdma` the crate forbids unsafe code; with the feature, only this module may contain any, each
+//! with a `SAFETY` comment. What has to hold for memory is at the top of `memory.rs`. No work is longer than a message
+//! of the port (`max_msg_sz`), because drivers differ in the treatment of longer work; the endpoints ask for several
+//! RDMA Reads or Writes if a segment is longer.
 
 mod absent;
 mod adapters;

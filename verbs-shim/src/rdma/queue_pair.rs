@@ -1,4 +1,4 @@
-//! One end of a connection: its queue pair, posted work and completions.
+//! One end of a connection: a queue pair, posted work and completions.
 //!
 //! The adapter's queue pair is created when librdmacm knows the adapter that leads to the other side; receives that are
 //! posted before that wait here. When the connection ends, on either side, the available completions are taken, the
@@ -6,7 +6,7 @@
 //! memory is free at once.
 //!
 //! That may take an adapter long, and work may be posted by a future's poll. So if posting finds out that the
-//! connection is over, it only returns that, and wakes the waiting threads: the next wait ends the connection.
+//! connection is over, posting only returns that, and wakes the waiting threads: the next wait ends the connection.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -30,20 +30,20 @@ use crate::verbs::descriptors::{self, EventDescriptor};
 use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
-/// Number of polls before a busy-polling thread lets others post and run, and reads the clock. It does not pause between them: for
-/// that instruction, an emulated processor leaves its emulation, which delays frames that arrive.
+/// Number of polls before a busy-polling thread lets others post and run, and reads the clock. There is no pause
+/// between polls: for that instruction, an emulated processor leaves the emulation, which delays frames that arrive.
 const LOOKS: u32 = 64;
 
 /// Time after which the other side repeats a Send that has found no receive: 0.64 ms (InfiniBand Architecture, encoding of
 /// the RNR NAK timer).
 const NOT_READY_TIMER: u8 = 12;
 
-/// Time in which a queue pair that was stopped completes a receive of a shared queue that it has begun to fill. It would be
-/// lost if the queue pair were destroyed before: soft RoCE of Linux 6.1 then forgets it. Adapters report the last one by an
-/// event (InfiniBand Architecture, "last WQE reached"), which soft RoCE of Linux 6.1 lacks.
+/// Time in which a stopped queue pair completes a receive of a shared queue that was being filled. The receive would be
+/// lost if the queue pair were destroyed before: soft RoCE of Linux 6.1 then forgets the receive. Adapters report the
+/// last one by an event (InfiniBand Architecture, "last WQE reached"), which soft RoCE of Linux 6.1 lacks.
 const LAST_RECEIVE: Duration = Duration::from_millis(10);
 
-/// A queue pair of an adapter. Dropping it ends its connection.
+/// A queue pair of an adapter. Dropping the queue pair ends the connection.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -91,7 +91,7 @@ enum Found {
 /// A completion that was not taken.
 struct ReadyCompletion {
     completion: Completion,
-    /// The memory of a receive of a shared queue, to which it returns if nobody takes the completion.
+    /// Memory that returns to the shared queue if nobody takes the completion.
     shared: Option<MemoryRange>,
 }
 
@@ -99,18 +99,18 @@ struct PairState {
     phase: PairPhase,
     /// The answer to the request.
     answer: Option<Result<Vec<u8>, Error>>,
-    /// The reason for the end of the connection, as an event reported it; the connection has not been ended yet.
+    /// The reason for the end of the connection, from an event; the connection has not been ended yet.
     lost: Option<Error>,
     /// The reason for the end of the connection that this side knows: an event, or a function that has failed.
     end_reason: Option<Error>,
     identifier: Option<Identifier>,
     /// The adapter's queue pair, from the time the adapter is known until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
-    /// The longest message of its port in octets, once the adapter is known.
+    /// The longest message of the port in octets, once the adapter is known.
     message_size: u32,
     completions: Arc<Completions>,
     domain: Domain,
-    /// The queue of its receives, if others use it too.
+    /// The shared queue of receives, if used.
     shared: Option<SharedReceiveQueue>,
     /// Numbers used so far.
     numbers: u64,
@@ -130,8 +130,8 @@ struct PairState {
     wake_event: Arc<EventDescriptor>,
     /// Number of polls that cannot have waited.
     looks: u32,
-    /// The waiter that waits for many connections. It is notified here of what has no event: completions that a
-    /// sleeping thread has taken.
+    /// The waiter that waits for many connections. The queue pair notifies the waiter of things without an event:
+    /// completions that a sleeping thread has taken.
     watch: Option<Watch>,
 }
 
@@ -285,9 +285,9 @@ impl QueuePair {
 
     /// Waits until `look` finds something, for `timeout` at most.
     ///
-    /// Connection events cost a system call, so they are checked only when there is nothing else, before and after
-    /// sleeping, and now and then by a thread that never sleeps. If the end of a connection matters to posted work, it
-    /// shows as completions.
+    /// Connection events cost a system call, so a thread checks only when there is nothing else, before and after
+    /// sleeping, and now and then without sleep. If the end of a connection matters to posted work, there are
+    /// completions.
     fn wait<T>(
         &self,
         timeout: Duration,
@@ -499,8 +499,8 @@ impl QueuePair {
     }
 }
 
-/// Returns the reason for an error of a connection, if that is that no port has a link. A removed adapter is let go of when
-/// nothing uses it any more.
+/// Returns the reason for an error of a connection, if that is that no port has a link. A removed adapter is let go of
+/// after the last use.
 fn explained(device: &Device, error: Error) -> Error {
     match error {
         Error::Removed => {
@@ -577,8 +577,8 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
 }
 
 impl PairState {
-    /// An adapter checks that memory belongs to the queue pair's domain, but it knows nothing of another adapter's
-    /// memory, and could take it for its own.
+    /// An adapter checks that memory belongs to the queue pair's domain, but knows nothing of another adapter's memory,
+    /// and could confuse the two.
     fn has(&self, memory: &MemoryRange) -> Result<(), Error> {
         if memory.domain().device().context() == self.domain.device().context() {
             Ok(())
@@ -592,7 +592,7 @@ impl PairState {
         self.numbers
     }
 
-    /// Makes the adapter create its queue pair, and gives it the receives that wait.
+    /// Makes the adapter create a queue pair, and posts the receives that wait.
     fn make(&mut self, identifier: Identifier, depths: Depths) -> Result<(), Error> {
         let identifier = self.identifier.insert(identifier);
         self.message_size = identifier.message_size()?;
@@ -624,8 +624,8 @@ impl PairState {
         Ok(())
     }
 
-    /// Lets the other side wait for a receive of a shared queue for a short time before it tries again. librdmacm leaves it
-    /// at 655 ms. An adapter that refuses the change keeps that time.
+    /// Lets the other side wait for a receive of a shared queue for a short time before the next try. The default of
+    /// librdmacm is 655 ms. An adapter that refuses the change keeps that time.
     fn shorten_not_ready(&self) {
         if let Some(hardware) = self.hardware.filter(|_| self.shared.is_some()) {
             let mut attr = sys::ibv_qp_attr::default();
@@ -683,7 +683,7 @@ impl PairState {
             .push_back(ReadyCompletion { completion: Completion { id, kind, status, length, invalidated }, shared });
     }
 
-    /// Takes the work with this number. Completions come in order, so it is the first of one of the two queues.
+    /// Takes the work with this number. Completions come in order, so that work is the first of one of the two queues.
     fn take_posted(&mut self, number: u64) -> Option<PostedWork> {
         let is_it = |posted: &PostedWork| posted.number == number;
         let mut queues = [&mut self.work, &mut self.receives];
@@ -708,7 +708,7 @@ impl PairState {
         self.phase == PairPhase::Established && self.lost.is_none() && !self.looks.is_multiple_of(16)
     }
 
-    /// Takes the connection events, and ends the connection if it is over.
+    /// Takes the connection events, and ends a connection that is over.
     fn take_connection_events(&mut self, channel: &Channel) {
         self.take_events(channel);
         if let Some(error) = self.lost.take() {
@@ -716,8 +716,8 @@ impl PairState {
         }
     }
 
-    /// Takes the connection events without ending the connection, which may take long: if it is over, the next wait
-    /// ends it.
+    /// Takes the connection events without ending the connection, which may take long: the next wait ends the
+    /// connection.
     fn learn(&mut self, channel: &Channel) {
         if self.lost.is_some() {
             return;
@@ -821,7 +821,7 @@ impl PairState {
         }
     }
 
-    /// Destroys the adapter's queue pair, and flushes what it has not completed.
+    /// Destroys the adapter's queue pair, and flushes the rest of the work.
     fn destroy(&mut self) -> Result<(), Error> {
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);

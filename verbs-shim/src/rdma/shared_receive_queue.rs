@@ -1,9 +1,9 @@
 //! Shared receive queues.
 //!
-//! An adapter reports a receive of a shared queue to the completion queue of the queue pair that has filled it, so this
-//! is the only place where its memory is known. A queue pair that stops may have begun to fill one. It completes that
-//! receive, as flushed, if it has the time to do so before it is destroyed (`queue_pair.rs`). This was tried with soft RoCE of
-//! Linux 6.1, but not with an adapter.
+//! An adapter reports a receive of a shared queue to the completion queue of the queue pair that has filled the
+//! receive, so only this place knows the memory. A queue pair that stops may have begun to fill one. The queue pair
+//! completes that receive, as flushed, if there is enough time before the queue pair is destroyed (`queue_pair.rs`).
+//! This was tried with soft RoCE of Linux 6.1, but not with an adapter.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -17,10 +17,10 @@ use super::sys;
 use crate::verbs::Error;
 use crate::verbs::{Kind, Local};
 
-/// Numbers of receives of shared queues begin here, so that no other work of a queue pair has them.
+/// First number of receives of shared queues, beyond the numbers of all other work.
 const FIRST: u64 = 1 << 63;
 
-/// A shared receive queue of an adapter. Each queue pair that uses it keeps it.
+/// A shared receive queue of an adapter. Each queue pair of a shared queue keeps the queue.
 #[derive(Clone)]
 pub struct SharedReceiveQueue(Arc<SharedQueue>);
 

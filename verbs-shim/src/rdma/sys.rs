@@ -1,9 +1,9 @@
-//! The parts of libibverbs and librdmacm that are used, as their headers declare them.
+//! The used parts of libibverbs and librdmacm, as declared in the headers.
 //!
-//! The ABI of both is stable: symbols are versioned, and the structures here have not changed since they were first
-//! versioned (libibverbs 1.1, librdmacm 1.0). Structures that a library creates and that are only read here are
-//! declared up to the last field that is needed; those that are created here are complete. A test compares all of them
-//! with the headers.
+//! The ABI of both is stable: symbols are versioned, and the structures here have not changed since the first version
+//! (libibverbs 1.1, librdmacm 1.0). Structures that a library creates and that are only read here are declared up to
+//! the last field that is needed; structures created here are complete. A test compares all structures with the
+//! headers.
 #![allow(non_camel_case_types, reason = "the names are those of the headers")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -24,7 +24,7 @@ macro_rules! opaque {
 
 opaque!(ibv_pd, ibv_mw, ibv_sa_path_rec);
 
-/// A C enumeration, with only some of its values named.
+/// A C enumeration, with only some values named.
 macro_rules! constants {
     ($type:ty: $($name:ident = $value:expr),+ $(,)?) => {
         $(pub(super) const $name: $type = $value;)+
@@ -369,7 +369,7 @@ pub(super) struct rdma_conn_param {
     pub(super) qp_num: u32,
 }
 
-/// Declared up to the parameters of a connection, of a union with those of datagrams.
+/// Declared up to the parameters of a connection, in a union with the parameters of datagrams.
 #[repr(C)]
 pub(super) struct rdma_cm_event {
     pub(super) id: *mut rdma_cm_id,
@@ -459,7 +459,7 @@ mod tests {
 
     use super::*;
 
-    /// Expressions in C and the values in Rust that they have to equal, in the same order.
+    /// Expressions in C and the values in Rust that have to be equal, in the same order.
     #[derive(Default)]
     struct Comparison {
         questions: String,
@@ -564,8 +564,8 @@ mod tests {
             RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_DEVICE_REMOVAL);
     }
 
-    /// The declarations of the functions, as C would repeat them: a compiler refuses one that differs. Those that the
-    /// header also has as macros come after these are undefined.
+    /// The declarations of the functions, as C would repeat each: a compiler refuses one that differs. Functions that
+    /// the header also has as macros come after these are undefined.
     const FUNCTIONS: &str = "
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova

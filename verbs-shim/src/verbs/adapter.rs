@@ -1,4 +1,4 @@
-//! The trait, and the types that its verbs use.
+//! The trait, and the types of the verbs.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,18 +11,18 @@ use crate::verbs::waiter::Waiter;
 use crate::verbs::{Error, NotRegistered};
 
 bitflags::bitflags! {
-    /// Access rights to a memory region. Its owner may always read it.
+    /// Access rights to a memory region. The owner may always read the region.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Access: u8 {
-        /// Receives may put data into it.
+        /// Receives may put data into the region.
         const LOCAL_WRITE = 0x01;
-        /// The other side may read it by RDMA Read.
+        /// The other side may read the region by RDMA Read.
         const REMOTE_READ = 0x02;
-        /// The other side may write it by RDMA Write; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE).
+        /// The other side may write the region by RDMA Write; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE).
         const REMOTE_WRITE = 0x04;
-        /// The owner's own RDMA Reads may put data into it; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE). On iWARP the
-        /// other side may then write it too, because the data of an RDMA Read is addressed like an RDMA Write (RFC 5040
-        /// section 5.2).
+        /// The owner's RDMA Reads may put data into the region; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE). On iWARP the
+        /// other side may then write the region too, because the data of an RDMA Read is addressed like an RDMA Write
+        /// (RFC 5040 section 5.2).
         const READ_SINK = 0x08;
     }
 }
@@ -39,7 +39,7 @@ impl Access {
     }
 }
 
-/// Capacity of a queue pair. Each posted item occupies an entry of a queue until its completion is taken, so the
+/// Capacity of a queue pair. Each posted item occupies an entry of a queue until the completion is taken, so the
 /// completion queue never overflows.
 ///
 /// ```
@@ -83,7 +83,7 @@ impl<'a, R> Local<'a, R> {
     }
 }
 
-/// Memory of the other side, as advertised. It has the length of the local range.
+/// Memory of the other side, as advertised. The length is that of the local range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Remote {
     /// The handle.
@@ -124,10 +124,10 @@ pub struct Work<'a, R> {
     pub id: u64,
     /// The operation.
     pub operation: Operation,
-    /// The source of the data, or, for an RDMA Read, its target.
+    /// The source of the data, or the target of an RDMA Read.
     pub local: Local<'a, R>,
     /// Begins only when all earlier RDMA Reads have completed. Without a fence, work that follows an RDMA Read may use
-    /// data that the Read has not brought yet, or invalidate memory that it still reads.
+    /// data that has not arrived yet, or invalidate memory that the Read still needs.
     pub fenced: bool,
 }
 
@@ -173,11 +173,11 @@ impl fmt::Display for Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// Done. For a Send or RDMA Write: the other side's adapter has received it.
+    /// Done. For a Send or RDMA Write: the other side's adapter has received the data.
     Success,
-    /// The connection ended before the work was done, or before its outcome was known.
+    /// The connection ended before the work was done, or before the outcome was known.
     Flushed,
-    /// The message is longer than the receive that it came to; its data must not be used.
+    /// The message is longer than the receive; do not use the data.
     LocalLength,
     /// The local region belongs to another protection domain, is no longer registered, or may not be written.
     LocalProtection,
@@ -187,7 +187,7 @@ pub enum Status {
     RemoteInvalidRequest,
     /// The other side's memory does not exist, is too small, or may not be used that way.
     RemoteAccess,
-    /// The other side's adapter failed: its receive buffer, for one, was not registered any more.
+    /// The other side's adapter failed: the receive buffer, for one, was not registered any more.
     RemoteOperation,
     /// The other side had no receive posted, through all retries.
     ReceiverNotReady,
@@ -218,13 +218,13 @@ impl fmt::Display for Status {
 /// The end of a work request or receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion {
-    /// The number with which it was posted.
+    /// The number given when posting.
     pub id: u64,
     /// Its kind.
     pub kind: Kind,
     /// Its status.
     pub status: Status,
-    /// Number of octets moved; 0 if it failed.
+    /// Number of octets moved; 0 after a failure.
     pub length: usize,
     /// For a receive: the handle that Send With Invalidate invalidated.
     pub invalidated: Option<u32>,
@@ -242,11 +242,11 @@ pub enum Armed {
 
 /// The operations that RPC-over-RDMA uses, on one adapter.
 ///
-/// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer moves in and out without a copy,
-/// and its owner accesses it in place. Work is posted, and its end is reported by a [`Completion`]; completions of work
-/// requests come in the order of posting, and so do those of receives. Inside a closure that holds memory, calls that
-/// could wait for that memory are refused with [`Error::MemoryHeld`]. Every verb that waits has a timeout; zero means
-/// to look once, so one thread can drive both sides of a connection.
+/// Registered memory is owned by a [`Region`](Self::Region): a buffer moves in and out without a copy, and the owner
+/// accesses the octets in place. A [`Completion`] reports the end of posted work; completions of work requests come in
+/// the order of posting, and completions of receives too. Inside a closure that holds memory, calls that could wait for
+/// that memory are refused with [`Error::MemoryHeld`]. Every verb that waits has a timeout; zero means to look once, so
+/// one thread can drive both sides of a connection.
 ///
 /// Data written by RDMA Write is in place when the completion of a receive is taken that a later Send filled.
 ///
@@ -254,19 +254,19 @@ pub enum Armed {
 pub trait Verbs {
     /// A protection domain, to which memory and queue pairs belong.
     type Domain;
-    /// Registered memory. Dropping it deregisters it.
+    /// Registered memory. Dropping the region deregisters the memory.
     type Region;
-    /// One end of a connection, with its queues. Dropping it ends the connection.
+    /// One end of a connection, with queues. Dropping it ends the connection.
     type QueuePair;
-    /// Receives for several queue pairs. It lasts until it and all of these are dropped.
+    /// Receives for several queue pairs. The queue lasts until this and all of these are dropped.
     type SharedReceiveQueue;
-    /// Accepts requests for connections at an address. Dropping it rejects waiting ones.
+    /// Accepts requests for connections at an address. Dropping the listener rejects waiting requests.
     type Listener;
-    /// A request for a connection. Dropping it rejects it.
+    /// A request for a connection. Dropping the request rejects the connection.
     type Request;
 
     /// Returns true if the other side can invalidate handles of regions by Send With Invalidate. If not, such a Send
-    /// breaks the connection, so support must not be announced (RFC 8797 section 4.1). Sending them is always possible.
+    /// breaks the connection, so support must not be announced (RFC 8797 section 4.1). Such Sends may always be posted.
     fn remote_invalidation(&self) -> bool;
 
     /// Creates a protection domain.
@@ -289,8 +289,8 @@ pub trait Verbs {
     /// part alone: neither side has access to the rest. [`deregister`](Self::deregister) returns the whole buffer.
     ///
     /// # Errors
-    /// The errors of [`register`](Self::register); [`Error::Range`] if the part is not in the buffer, or if it is empty and the
-    /// buffer is not.
+    /// The errors of [`register`](Self::register); [`Error::Range`] if the part is not in the buffer, or empty although
+    /// the buffer is not.
     fn register_part(
         &self,
         domain: &Self::Domain,
@@ -299,9 +299,9 @@ pub trait Verbs {
         access: Access,
     ) -> Result<Self::Region, NotRegistered>;
 
-    /// Registers `count` buffers of `length` octets each, all zero, with a single registration, which ends when the last
-    /// of these regions is dropped. A region of a slab cannot be deregistered alone. The other side has no access to
-    /// it: `access` is empty or [`Access::LOCAL_WRITE`].
+    /// Registers `count` buffers of `length` octets each, all zero, with a single registration, which ends when the
+    /// last of these regions is dropped. A region of a slab cannot be deregistered alone. The other side has no access
+    /// to a slab: `access` is empty or [`Access::LOCAL_WRITE`].
     ///
     /// # Errors
     /// [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4 GiB and more, or no octets).
@@ -316,18 +316,18 @@ pub trait Verbs {
     /// Ends a registration and returns the buffer. From then on the handle is invalid.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`]; the registration has ended even so. [`Error::InUse`] if work on the region is posted, its
-    /// completion has not been taken, and the provider needs the memory for it; the registration ends with that work.
-    /// [`Error::Access`] for a region of a [slab](Self::register_slab), which is dropped.
+    /// [`Error::MemoryHeld`]; the registration has ended even so. [`Error::InUse`] if work on the region is posted, the
+    /// completion has not been taken, and the provider needs the memory for the work; the registration ends with that
+    /// work. [`Error::Access`] for a region of a [slab](Self::register_slab), which is dropped.
     fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
 
     /// Returns the region's address for the other side: handle, length, offset of the first octet.
     fn segment(&self, region: &Self::Region) -> Segment;
 
-    /// Returns true if the handle is valid; after remote invalidation it is not.
+    /// Returns true if the handle is valid; remote invalidation makes a handle invalid.
     fn is_valid(&self, region: &Self::Region) -> bool;
 
-    /// Reads the memory in place. Writes of the other side wait until the closure returns, so it should be short; it
+    /// Reads the memory in place. Writes of the other side wait until the closure returns, so be quick; the closure
     /// cannot call verbs that need memory. A provider that cannot make writes wait refuses access to a region with
     /// [`Access::REMOTE_WRITE`], or into which a receive or an RDMA Read is posted.
     ///
@@ -335,8 +335,8 @@ pub trait Verbs {
     /// [`Error::MemoryHeld`], [`Error::InUse`].
     fn read<T>(&self, region: &Self::Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error>;
 
-    /// Changes the memory in place. Like [`read`](Self::read), but also not while a Send or RDMA Write from it is
-    /// posted.
+    /// Changes the memory in place. Like [`read`](Self::read), but refused also while a Send or RDMA Write from the
+    /// region is posted.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::InUse`].
@@ -354,16 +354,16 @@ pub trait Verbs {
     /// [`Error::Depth`], [`Error::Exhausted`]; [`Error::NotShared`] if the adapter has none that can be used safely.
     fn shared_receive_queue(&self, domain: &Self::Domain, depth: usize) -> Result<Self::SharedReceiveQueue, Error>;
 
-    /// Creates a queue pair, not connected, in the domain of a shared receive queue, from which the Sends of its other side
-    /// fill receives. [`Depths::receive`] has no meaning then: a completion queue has room for all receives of the shared
+    /// Creates an unconnected queue pair in the domain of a shared receive queue, from which incoming Sends fill
+    /// receives. [`Depths::receive`] has no meaning then: a completion queue has room for all receives of the shared
     /// queue. A receive whose completion was not taken when the queue pair is dropped returns to the shared queue.
     ///
     /// # Errors
     /// [`Error::Depth`], [`Error::Exhausted`].
     fn sharing_queue_pair(&self, queue: &Self::SharedReceiveQueue, depths: Depths) -> Result<Self::QueuePair, Error>;
 
-    /// Posts a buffer of the same domain to a shared receive queue, for one Send to any of its queue pairs. While the queue
-    /// is empty, these Sends wait as if their own queue pair had no receive posted.
+    /// Posts a buffer of the same domain to a shared receive queue, for one Send to any queue pair of that queue. While
+    /// the queue is empty, these Sends wait as if their own queue pair had no receive posted.
     ///
     /// # Errors
     /// [`Error::QueueFull`], [`Error::Range`]; [`Error::InUse`] during access to the region.
@@ -374,8 +374,8 @@ pub trait Verbs {
         local: Local<'_, Self::Region>,
     ) -> Result<(), Error>;
 
-    /// Returns the number of receives of a shared queue that are posted and not known to be complete. A provider may learn
-    /// of a completion as late as it is taken.
+    /// Returns the number of receives of a shared queue that are posted and not known to be complete. A provider may
+    /// notice a completion only when taken.
     fn shared_receives(&self, queue: &Self::SharedReceiveQueue) -> usize;
 
     /// Returns the maximum number of octets that one work request of a connected queue pair moves: the longest message
@@ -386,7 +386,7 @@ pub trait Verbs {
     /// so that no Send comes too early.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], also if its receives come from a shared queue; [`Error::Range`], [`Error::Disconnected`];
+    /// [`Error::QueueFull`], also for a queue pair with a shared queue; [`Error::Range`], [`Error::Disconnected`];
     /// [`Error::InUse`] during access to the region.
     fn post_receive(&self, queue_pair: &Self::QueuePair, id: u64, local: Local<'_, Self::Region>) -> Result<(), Error>;
 
@@ -400,14 +400,14 @@ pub trait Verbs {
     /// Returns the next completion, or `None` after the timeout, or if the wait was [interrupted](Self::interrupt).
     ///
     /// # Errors
-    /// [`Error::Disconnected`] if the connection is over and all completions were taken, or [`Error::Removed`] if it is
-    /// over because this side's adapter was removed; [`Error::NotConnected`]; [`Error::MemoryHeld`]. Any other error
-    /// that ended the connection comes once.
+    /// [`Error::Disconnected`] if the connection is over and all completions were taken, or [`Error::Removed`] if this
+    /// side's adapter was removed; [`Error::NotConnected`]; [`Error::MemoryHeld`]. Any other error that ended the
+    /// connection comes once.
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
 
     /// Interrupts a thread that waits for a [completion](Self::completion) of this queue pair; if none waits, the next
-    /// wait ends at once. This notifies a thread of an event that did not come from the adapter. It can be called
-    /// anywhere, even while holding memory.
+    /// wait ends at once. This notifies a thread of an event that did not come from the adapter. Any thread may call
+    /// this, even while holding memory.
     fn interrupt(&self, queue_pair: &Self::QueuePair);
 
     /// Makes a waiter return this key once when there may be a completion or the connection is over, unless that is
@@ -419,7 +419,7 @@ pub trait Verbs {
     fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
     /// Makes a waiter return this key once when the connection may be over, and not for completions: for a connection
-    /// that nobody uses at the moment. [`Armed::Ready`] if it is over.
+    /// that nobody uses at the moment. [`Armed::Ready`] if the connection is over.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
@@ -453,7 +453,7 @@ pub trait Verbs {
     /// Accepts a request: the queue pair is then connected.
     ///
     /// # Errors
-    /// After each of them the request is rejected. [`Error::PrivateData`], [`Error::Used`], [`Error::Disconnected`] if
+    /// After each error the request is rejected. [`Error::PrivateData`], [`Error::Used`], [`Error::Disconnected`] if
     /// the requester has given up.
     fn accept(&self, request: Self::Request, queue_pair: &Self::QueuePair, private_data: &[u8]) -> Result<(), Error>;
 

@@ -1,10 +1,10 @@
 //! Waits for descriptors with Linux's epoll (package rustix).
 //!
 //! A thread that waits for one connection sleeps in `poll`, for both completion and connection events; of several such
-//! threads, one sleeps for all. A `Waiter` sleeps in `epoll`, in which each queue pair is one descriptor, itself an
-//! `epoll` of those two. Asynchronous runtimes can use that descriptor too (`AsFd`, `QueuePair::arm`). It is watched
-//! for one event (`EPOLLONESHOT`), which wakes one thread. A third descriptor (`eventfd`) reports what has no event:
-//! that this side has ended the connection, or that a wait is interrupted.
+//! threads, one sleeps for all. A `Waiter` sleeps in `epoll`, in which each queue pair is one descriptor, which is an
+//! `epoll` of those two. Asynchronous runtimes can use that descriptor too (`AsFd`, `QueuePair::arm`). The descriptor
+//! is watched for one event (`EPOLLONESHOT`), which wakes one thread. A third descriptor (`eventfd`) reports what has
+//! no event: that this side has ended the connection, or that a wait is interrupted.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ use crate::verbs::Error;
 #[derive(Debug)]
 pub(crate) struct Descriptors {
     epoll: OwnedFd,
-    /// Never cleared: each signal is an event of its own, for one thread.
+    /// Never cleared: each signal is a separate event, for one thread.
     wakes: EventDescriptor,
 }
 
@@ -72,7 +72,7 @@ impl Descriptors {
     }
 }
 
-/// A descriptor that is readable once it has been signalled: Linux's eventfd.
+/// A descriptor that is readable after a signal: Linux's eventfd.
 #[derive(Debug)]
 pub(crate) struct EventDescriptor(OwnedFd);
 
@@ -99,7 +99,7 @@ impl AsFd for EventDescriptor {
     }
 }
 
-/// Joins several descriptors to one, which is readable when one of them is.
+/// Joins several descriptors to one, which is readable when any is.
 pub(crate) fn joined<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) -> Result<OwnedFd, Error> {
     let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
     for descriptor in descriptors {

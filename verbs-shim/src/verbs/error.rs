@@ -10,21 +10,21 @@ pub enum Error {
     Address,
     /// Access rights that cannot be combined: remote writing and RDMA Reads into memory need local writing.
     Access,
-    /// A range that is not within its region, or longer than one message can be.
+    /// A range outside of the region, or longer than a message can be.
     Range,
-    /// Private data too long for the message that carries it.
+    /// Private data too long for the message.
     PrivateData,
-    /// A queue is full: as many requests are posted and not completed as its depth allows.
+    /// A queue is full: as many requests are in progress as the depth allows.
     QueueFull,
     /// The depth of a queue is 0, or more than the provider supports.
     Depth,
     /// The operating system, the adapter or the provider has no more of what was requested: adapters, regions, queues.
     Exhausted,
-    /// The server has as many connections as it allows.
+    /// The server has reached the maximum number of connections.
     Connections,
-    /// The process has as many open files as it may (EMFILE).
+    /// The process has reached the maximum number of open files (EMFILE).
     OpenFiles,
-    /// All processes together have as many open files as they may (ENFILE).
+    /// All processes together have reached the maximum number of open files (ENFILE).
     SystemOpenFiles,
     /// The user waits for as many files as the kernel allows (ENOSPC of epoll).
     WatchedFiles,
@@ -38,58 +38,57 @@ pub enum Error {
     NotConnected,
     /// The queue pair was used before; each is good for one connection.
     Used,
-    /// Nobody listens at that address, or its backlog is full.
+    /// Nobody listens at that address, or the backlog is full.
     Refused,
     /// The other side rejected the connection.
     Rejected(
-        /// Its private data.
+        /// Private data of the rejection.
         Vec<u8>,
     ),
-    /// The other side's connection manager rejected the connection, for a reason of its own and not its program's
-    /// (InfiniBand Architecture, CM REJ).
+    /// The other side's connection manager, not the program, rejected the connection (InfiniBand Architecture, CM REJ).
     NotAccepted {
         /// The number of the reason.
         reason: u16,
     },
     /// The connection is over, and all completions were taken.
     Disconnected,
-    /// The call would wait for memory that its caller holds: it was made in a closure of [`read`](crate::Verbs::read)
-    /// or [`write`](crate::Verbs::write).
+    /// The call would wait for memory that the caller holds: the call was made in a closure of
+    /// [`read`](crate::Verbs::read) or [`write`](crate::Verbs::write).
     MemoryHeld,
     /// The other side has not answered in time.
     TimedOut,
     /// The adapter has no shared receive queues, or none that can be used safely: on iWARP, the data of RDMA Reads
     /// goes to memory that the other side may write (RFC 5040 section 5.2), and so would that of other connections.
     NotShared,
-    /// The connection shares its protection domain with others, and memory for the other side would be exposed to them
-    /// too (RFC 8166 section 8.1.1).
+    /// The connection shares a protection domain with others, and memory for the other side would be exposed to all
+    /// (RFC 8166 section 8.1.1).
     SharedDomain,
     /// The region is no longer registered.
     Deregistered,
-    /// The adapter may still write to the region or read it: either the other side may write to it as long as it is
-    /// registered, or work on it is posted and its completion has not been taken.
+    /// The adapter may still access the region: either the other side may write to the region until the deregistration,
+    /// or work is posted whose completion has not been taken.
     InUse,
     /// The adapter has no way to that address.
     Unreachable,
-    /// No host at that address answers: the network does not know its hardware address.
+    /// No host at that address answers: the network does not know the hardware address.
     NoHost,
-    /// The adapter's port is down: it has no link.
+    /// The adapter's port is down: there is no link.
     PortDown,
     /// Both sides have no version of RPC-over-RDMA in common.
     Version,
     /// There is no such adapter.
     NoAdapter,
-    /// The kernel has an adapter, but not the modules that let programs use it.
+    /// The kernel has an adapter, but not the modules that let programs use the adapter.
     NoModule,
     /// The kernel has an adapter, but there is no driver for programs.
     NoDriver,
-    /// The adapter was removed while it was used.
+    /// The adapter was removed during use.
     Removed,
     /// The operating system or the adapter refused an operation that the provider needs.
     System {
         /// The name of the function.
         function: &'static str,
-        /// Its error number.
+        /// The error number of the function.
         number: i32,
     },
 }
@@ -200,8 +199,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Text of the other side's program, in the private data of a rejection. It may come from an attacker, so what is not
-/// printable ASCII is escaped, and the length is limited.
+/// Text of the other side's program, in the private data of a rejection. An attacker may choose the text, so
+/// unprintable octets are escaped, and the length is limited.
 struct Text<'a>(&'a [u8]);
 
 impl Text<'_> {

@@ -26,8 +26,8 @@ pub(crate) struct Identifiers {
 const ROUNDS: u8 = 4;
 
 impl Identifiers {
-    /// Returns a handle that was never used before. `None` when all 2^32 were used. 0 is not among them, because
-    /// version 2 of the protocol uses it for "none" (version two draft -01, `rdma_inv_handle`).
+    /// Returns a handle that was never used before. `None` when all 2^32 were used. Never returns 0, which means "none"
+    /// in version 2 of the protocol (version two draft -01, `rdma_inv_handle`).
     pub(crate) fn handle(&self) -> Option<u32> {
         loop {
             let count = self.handles.fetch_add(1, Ordering::Relaxed);
@@ -38,7 +38,7 @@ impl Identifiers {
         }
     }
 
-    /// A Feistel network: each count leads to its own handle, so none comes twice and no table of old ones is needed.
+    /// A Feistel network: each count leads to another handle, so none comes twice and no table of old ones is needed.
     fn permuted(&self, count: u32) -> u32 {
         let (mut left, mut right) = ((count >> 16) as u16, count as u16);
         for round in 0..ROUNDS {

@@ -2,8 +2,8 @@
 //!
 //! Each connection has a key. [`Verbs::watch`](crate::Verbs::watch) asks a waiter to return the key once, when the
 //! adapter has an event for that connection. Each key is returned to one thread. That thread takes all events, and
-//! watches the connection again; if there is another event by then, `watch` returns that and no thread is woken for it.
-//! No thread wakes up while nothing happens, and an idle connection needs no thread.
+//! watches the connection again; another event meanwhile makes `watch` return at once, and no thread is woken. No
+//! thread wakes up while nothing happens, and an idle connection needs no thread.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -51,7 +51,7 @@ struct Ready {
     /// Number of threads that sleep, or are about to.
     asleep: usize,
     /// The sleeping threads, in the order of falling asleep. The last is woken first, as the kernel does with
-    /// descriptors: its data is still in the cache.
+    /// descriptors: the data of that thread is still in the cache.
     #[cfg(not(feature = "rdma"))]
     sleepers: Vec<Arc<Condvar>>,
 }
@@ -106,7 +106,7 @@ impl Waiter {
         self.0.descriptors.watch(descriptor, key)
     }
 
-    /// Returns the key of the next event, or `None` after the timeout. If several threads wait, one of them gets it.
+    /// Returns the key of the next event, or `None` after the timeout. One thread gets each key.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -138,8 +138,8 @@ impl Waiter {
         }
     }
 
-    /// Returns a waker that makes [`wait`](Self::wait) return this key, once for all wake-ups until then. It uses no
-    /// lock except the waiter's, so it can be used anywhere.
+    /// Returns a waker that makes [`wait`](Self::wait) return this key, once for all wake-ups until then. The waker
+    /// locks only the waiter, so any thread may use the waker.
     #[must_use]
     pub fn waker(&self, key: u64) -> Waker {
         Waker::from(Arc::new(Key { key, waiter: self.clone() }))
@@ -184,7 +184,7 @@ impl SharedWaiter {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes a sleeping thread. Other threads look by themselves before they sleep.
+    /// Wakes a sleeping thread. Other threads look by themselves before sleeping.
     fn wake_one(&self, ready: &mut Ready) {
         if ready.asleep == 0 {
             return;
@@ -218,7 +218,7 @@ impl SharedWaiter {
     }
 }
 
-/// A waiter and a key that it is to return.
+/// A waiter and a key to return.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     waiter: Waiter,

@@ -1,6 +1,6 @@
 //! Makes calls of random sizes from eight threads at once over one connection to a server, over an RDMA adapter, and
-//! drops half of them before they are answered, until this many are dropped. No other call may be harmed, the buffers
-//! of all dropped calls have to come back, and no memory may stay registered for them.
+//! drops half of the unanswered calls, until this many are dropped. No other call may be harmed, the buffers of all
+//! dropped calls have to come back, and no memory may stay registered.
 //!
 //! ```sh
 //! give-up 192.0.2.1:20049 10000                      # the echo program of rpcrdma-serve
@@ -23,7 +23,8 @@ const THREADS: u32 = 8;
 const ONE_IN: u64 = 2;
 /// The most octets of data in a call.
 const MOST: u32 = 20_000;
-/// Maximum time for the Send of a call to be dropped: without a free slot it is not sent, because nobody waits for one.
+/// Maximum time for the Send of a call to be dropped: without a free slot no Send is posted, because nobody waits for
+/// the slot.
 const SEND: Duration = Duration::from_millis(100);
 /// Maximum time for the replies to dropped calls.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -99,7 +100,7 @@ fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut R
     Ok(answered)
 }
 
-/// Only a call that was sent is worth dropping: another thread registers its memory, and sends it then.
+/// Only a call that was sent is worth dropping: another thread registers the memory, and then sends the call.
 fn wait_for_send(pending: &Pending<Device>) {
     let until = Instant::now() + SEND;
     while pending.progress() == Progress::NotSent && Instant::now() < until {
@@ -122,7 +123,7 @@ fn settle(client: &Client<Device>, dropped: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Memory regions of this process, as the kernel counts them.
+/// Memory regions of this process, by the kernel's count.
 fn regions() -> Result<usize, String> {
     let shown = Command::new("rdma").args(["resource", "show", "mr"]).output();
     let shown = shown.map_err(|error| format!("rdma: {error}"))?;
@@ -140,7 +141,7 @@ fn still_registered(before: usize) -> Result<(), String> {
     if after == before { Ok(()) } else { Err("memory is still registered for calls that have ended".to_owned()) }
 }
 
-/// A call, and its expected reply.
+/// A call with the expected reply.
 enum Asked<'a> {
     Echo(Caller),
     /// With the expected data.
@@ -165,7 +166,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Waits for the reply, and checks it.
+    /// Makes the call, waits for the reply, and checks the reply.
     fn make(self, client: &Client<Device>) -> Result<(), String> {
         match self {
             Self::Echo(mut caller) => caller.call(client).map_err(|fault| fault.to_string()),
@@ -178,7 +179,7 @@ impl Asked<'_> {
     }
 }
 
-/// A file on the server, and its content.
+/// A file on the server, with the content.
 struct File {
     name: String,
     octets: Vec<u8>,

@@ -3,8 +3,8 @@
 //! ```sh
 //! many 192.0.2.1:20049 1000 10 20 connected   # 1,000 connections, 10 call for 20 seconds
 //! ```
-//! It makes the file `connected` before the calls, and writes their number and median to it afterwards. The connections stay until
-//! the file is removed, so that their end is not measured.
+//! Makes the file `connected` before the calls, and then writes the number of calls and the median to that file. The
+//! connections stay until the file is removed, so that their end is not measured.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

@@ -25,9 +25,9 @@ const PROGRAM: u32 = 400_100;
 const THREADS: u32 = 4;
 /// Length of the argument and of the result in chunks, in octets.
 const DATA: usize = 8000;
-/// Time without completions after which a peer is asked if it is still there.
+/// Time without completions after which this end checks the other side.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
-/// Maximum time for a call, with all its connections.
+/// Maximum time for a call, on all connections together.
 const CALL: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
@@ -53,7 +53,7 @@ fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, 
     text.parse().map_err(|error| format!("{text}: {error}"))
 }
 
-/// Writes the number of each call to a file before it answers.
+/// Answers calls, after writing the number of each to a file.
 struct Executing(Mutex<File>);
 
 impl Service<Device> for Executing {
@@ -83,7 +83,7 @@ fn serve(address: SocketAddr, executed: &str) -> Result<(), String> {
     server.serve(&service).map_err(|error| error.to_string())
 }
 
-/// A call that was made, and its outcome.
+/// A call that was made, with the outcome.
 struct Made {
     number: u32,
     outcome: Result<(), CallError>,

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Rejects until it is killed, or nobody has asked for an hour.
+/// Rejects until the program is killed, or nobody has asked for an hour.
 fn reject(address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
     let device = Device::with_address(address.ip())?;
     let listener = device.listen(address, 8)?;

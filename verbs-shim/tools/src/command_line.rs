@@ -16,7 +16,7 @@ pub const UNUSABLE: u8 = 2;
 pub const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
-/// The option for keep-alive, in all programs that have it.
+/// The option for keep-alive, the same in all programs.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Check that the other side is still there when a connection was quiet for this time, such as 10s: a host that is
@@ -80,7 +80,7 @@ pub const fn usual_version(program: u32) -> u32 {
     }
 }
 
-/// Parses the versions of RPC-over-RDMA: `1`, `2a` or `2b` for one of them, `auto` for all.
+/// Parses the versions of RPC-over-RDMA: `1`, `2a` or `2b` for one version, `auto` for all.
 ///
 /// # Errors
 /// The valid forms of a version.
@@ -103,7 +103,7 @@ pub fn positive_duration(text: &str) -> Result<Duration, &'static str> {
     if duration.is_zero() { Err("must be above 0") } else { Ok(duration) }
 }
 
-/// Parses a duration: a number with its unit.
+/// Parses a duration: a number with a unit.
 ///
 /// # Errors
 /// The valid forms of a duration.

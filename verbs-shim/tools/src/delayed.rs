@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::{Dispatcher, Provider, Request, Service};
 
-/// A service that carries out each call after a delay. Each call waits in a thread of its own, so that the delays of
-/// simultaneous calls do not add up. If there is no thread for a call, it is answered with `SYSTEM_ERR`. Without a
-/// delay, calls are carried out by the connection's thread.
+/// A service that carries out each call after a delay. Each call waits in another thread, so that the delays of
+/// simultaneous calls do not add up. Without a thread for a call, the answer is `SYSTEM_ERR`. Without a delay, calls
+/// are carried out by the connection's thread.
 pub struct Delayed<V: Provider> {
     programs: Arc<Dispatcher<'static, V>>,
     delay: Duration,
 }
 
 impl<V: Provider> Delayed<V> {
-    /// Makes each call of the programs wait this long after its arrival.
+    /// Makes each call of the programs wait this long after the arrival.
     #[must_use]
     pub fn new(programs: Dispatcher<'static, V>, delay: Duration) -> Self {
         Self { programs: Arc::new(programs), delay }

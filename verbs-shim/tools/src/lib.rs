@@ -1,4 +1,4 @@
-//! Programs over any provider of [`rpcrdma_verbs`]: an echo program and timed calls of it, NFS from memory, a probe of
+//! Programs over any provider of [`rpcrdma_verbs`]: an echo program with timed calls, NFS from memory, a probe of
 //! responders, and a responder with defects.
 #![forbid(unsafe_code)]
 

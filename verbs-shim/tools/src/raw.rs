@@ -1,4 +1,4 @@
-//! One end of a connection by verbs alone, which sends any octets, and returns all octets it receives.
+//! One end of a connection by verbs alone, which sends any octets, and returns all received octets.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -144,7 +144,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         Ok(())
     }
 
-    /// Handles a completion, waiting for it at most until then.
+    /// Handles a completion, waiting until this time at most.
     ///
     /// # Errors
     /// Any error of the verbs. The end of the connection is no error.

@@ -27,7 +27,7 @@ pub(crate) fn hyper(octets: &mut &[u8]) -> Option<u64> {
     take(octets, Reader::u64)
 }
 
-/// Takes variable-length opaque data from the start of octets, with its padding.
+/// Takes variable-length opaque data and padding from the start of octets.
 pub(crate) fn opaque<'a>(octets: &mut &'a [u8]) -> Option<&'a [u8]> {
     take(octets, Reader::opaque)
 }

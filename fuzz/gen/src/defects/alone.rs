@@ -12,7 +12,7 @@ fn octets(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// All of them.
+/// All defects of a single message.
 pub(crate) fn alone(format: Format, role: Role, cases: &mut Vec<Case>) {
     match format {
         Format::V1 => version_1(role, cases),
@@ -76,7 +76,7 @@ fn errors_of_version_1(role: Role, cases: &mut Vec<Case>) {
     }
 }
 
-/// `before` are the words before `rdma_htype`, `flags` the one after it, if there is one.
+/// `before` are the words before `rdma_htype`, `flags` the one afterwards, if any.
 fn version_2(format: Format, role: Role, before: &[u32; 3], flags: &[u32], cases: &mut Vec<Case>) {
     let made = |name: String, htype: u32, xid: u32, body: &[u32]| {
         let [_, version, credit] = before;
@@ -108,7 +108,7 @@ fn version_2(format: Format, role: Role, before: &[u32; 3], flags: &[u32], cases
     }
 }
 
-/// A set of properties: its name, its words, and which of them is the length of a value that is not of its type.
+/// A set of properties: a name, words, and the index of a length that is wrong for the type.
 type PropertyCase = (&'static str, &'static [u32], Option<usize>);
 
 /// Properties of every type, and values that are not of theirs.

@@ -12,7 +12,7 @@ use crate::message::Message;
 /// The inline threshold before anything is agreed on (RFC 8166 section 3.3.3).
 pub(super) const THRESHOLD: usize = 1024;
 
-/// Octets that a header with chunk lists has at least, before its lists are looked at.
+/// Least number of octets of a header with chunk lists, before the lists are looked at.
 const fn shortest(format: Format) -> usize {
     match format {
         Format::V1 => 28,
@@ -90,7 +90,7 @@ pub(super) fn credit(base: &Base, cases: &mut Vec<Case>) {
     }
 }
 
-/// A word that is neither 0 nor 1 where a list says whether it goes on.
+/// A word that is neither 0 nor 1 as the flag that continues a list.
 pub(super) fn list_flag(base: &Base, cases: &mut Vec<Case>) {
     let draft = base.message.draft();
     let flags = draft.words.iter().map(|(label, _)| label).filter(|label| matches!(label, Label::Follows(..)));

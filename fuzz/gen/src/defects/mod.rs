@@ -11,10 +11,10 @@ pub(crate) use alone::alone;
 
 use crate::case::{Base, Case};
 
-/// Makes the cases of one kind of defect from a valid message; none if it does not apply to it.
+/// Makes the cases of one kind of defect from a valid message; none if the kind does not apply.
 pub(crate) type Defect = fn(&Base, &mut Vec<Case>);
 
-/// All of them.
+/// All kinds of defects.
 pub(crate) const ALL: [Defect; 27] = [
     framing::truncated,
     framing::version,
@@ -45,7 +45,8 @@ pub(crate) const ALL: [Defect; 27] = [
     version_2::external,
 ];
 
-/// Words where something changes: the smallest, the largest, and those beside each power of two that limits matter at.
+/// Words where something changes: the smallest, the largest, and the neighbours of each power of two that limits matter
+/// at.
 pub(crate) const BOUNDARIES: [u32; 16] = [
     0,
     1,
@@ -65,8 +66,7 @@ pub(crate) const BOUNDARIES: [u32; 16] = [
     0xffff_ffff,
 ];
 
-/// Of so many things in a row, those where something differs for the receiver: the first two, the one in the middle, the
-/// last.
+/// Selects items of a row that differ for the receiver: the first two, the one in the middle, the last.
 pub(crate) fn some_of(count: usize) -> impl Iterator<Item = usize> {
     (0..count).filter(move |&index| index < 2 || index == count / 2 || index + 1 == count)
 }

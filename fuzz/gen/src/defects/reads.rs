@@ -8,7 +8,7 @@ use crate::case::{Base, Case};
 use crate::draft::{At, Draft, Field, Format, Label, List, Role};
 use crate::message::{Message, Read, Segment};
 
-/// Returns the data items of a Call: for each, the index of its first segment in `reads`.
+/// Returns the data items of a Call: for each, the index of the first segment in `reads`.
 fn items(message: &Message) -> Vec<(usize, Vec<Read>)> {
     let items = message.reads.chunk_by(|one, next| one.position == next.position);
     let mut index = 0;
@@ -101,7 +101,7 @@ pub(super) fn unordered(base: &Base, cases: &mut Vec<Case>) {
     }
 }
 
-/// A chunk that ends exactly at the next Position, and chunks that reach past it.
+/// A chunk that ends exactly at the next Position, and chunks that reach further.
 pub(super) fn overlapping(base: &Base, cases: &mut Vec<Case>) {
     let message = &base.message;
     for pair in items(message).windows(2) {
@@ -216,7 +216,7 @@ pub(super) fn empty_segments(base: &Base, cases: &mut Vec<Case>) {
     }
 }
 
-/// Segments that end at the end of the memory, and those that go on past it.
+/// Segments that end at the end of the memory, and segments that go on further.
 pub(super) fn offsets(base: &Base, cases: &mut Vec<Case>) {
     let draft = base.message.draft();
     for (at, length) in segments(&draft) {

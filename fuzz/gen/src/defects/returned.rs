@@ -1,4 +1,4 @@
-//! Chunks that a Reply returns, of those that its Call offered (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
+//! Chunks that a Reply returns, out of the chunks of the Call (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::case::{Base, Case};
 use crate::draft::{At, Field, Format, Label, List};
 use crate::message::{Message, Segment, length};
 
-/// The Call of a Reply, with it.
+/// A Reply with the Call.
 fn exchange(base: &Base) -> Option<(&Message, &Message)> {
     Some((base.call.as_ref()?, &base.message))
 }
@@ -23,7 +23,7 @@ fn changed(message: &Message, at: At, change: impl Fn(&mut Segment)) -> Message 
     changed
 }
 
-/// The chunks that a Reply returns: list, index in it, as offered, as returned.
+/// The chunks that a Reply returns: list, index in the list, as offered, as returned.
 fn pairs<'a>(call: &'a Message, reply: &'a Message) -> Vec<(List, usize, &'a [Segment], &'a [Segment])> {
     let writes = call.writes.iter().zip(&reply.writes).enumerate();
     let writes =
@@ -36,7 +36,7 @@ fn pairs<'a>(call: &'a Message, reply: &'a Message) -> Vec<(List, usize, &'a [Se
     writes.chain(reply).collect()
 }
 
-/// The rule that a list comes back as it was offered; drafts of version 2 have none for the Reply chunk.
+/// The rule that a list comes back unchanged; drafts of version 2 have none for the Reply chunk.
 const fn echo(list: List, format: Format) -> Option<&'static str> {
     match (list, format) {
         (List::Write, _) => Some("write-list-echo"),
@@ -158,7 +158,7 @@ fn unasked_reply_chunk(base: &Base, cases: &mut Vec<Case>) {
     cases.push(base.with(name, "", &reply).to_call(call).breaks("reply-chunk-echo", offset));
 }
 
-/// More octets returned than were offered, and segments used before the one before them is full.
+/// More octets returned than offered, and segments used before the previous one is full.
 pub(super) fn lengths(base: &Base, cases: &mut Vec<Case>) {
     let Some((call, message)) = exchange(base) else { return };
     let draft = message.draft();
@@ -190,7 +190,7 @@ pub(super) fn lengths(base: &Base, cases: &mut Vec<Case>) {
     }
 }
 
-/// Write chunks that come back without segments, or with segments though they had none.
+/// Write chunks that come back without segments, or with new segments.
 pub(super) fn emptied(base: &Base, cases: &mut Vec<Case>) {
     let Some((call, message)) = exchange(base) else { return };
     if message.format != Format::V1 {

@@ -1,5 +1,5 @@
 //! Sends hand-made messages to an RPC-over-RDMA server, over an RDMA adapter: messages that no sound requester would
-//! send, or none at hand. It reads its script from standard input, and does not interpret what it sends.
+//! send, or none at hand. Reads a script from standard input, and sends octets without interpreting any.
 //!
 //! ```sh
 //! raw-requester 192.0.2.1:20049 <<'END'

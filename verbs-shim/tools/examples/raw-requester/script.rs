@@ -31,7 +31,7 @@ pub(crate) enum Part {
     Segment(String),
 }
 
-/// Reads a script. A line that does not begin with the name of a step continues the Send before it.
+/// Reads a script. A line that does not begin with the name of a step continues the previous Send.
 pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     for line in text.lines() {
@@ -84,8 +84,8 @@ fn part(word: &str) -> Option<Part> {
     rest.is_empty().then(|| pairs.iter().map(octet).collect::<Option<_>>())?.map(Part::Octets)
 }
 
-/// Connects to the server, does what the script says, and reports what comes back. Once all Sends have arrived, it
-/// closes the connection.
+/// Connects to the server, does what the script says, and reports what comes back. Closes the connection once all Sends
+/// have arrived.
 pub(crate) fn run<V: Verbs>(verbs: &V, to: SocketAddr, steps: &[Step], out: &mut impl Write) -> Result<(), String> {
     let mut requester = Requester::connect(verbs, to).map_err(|error| format!("no connection to {to}: {error}"))?;
     for step in steps {
@@ -174,7 +174,7 @@ impl<'a, V: Verbs> Requester<'a, V> {
     }
 }
 
-/// Words of four octets, as scripts have them.
+/// Words of four octets, in the form of a script.
 fn shown(octets: &[u8]) -> String {
     let word = |word: &[u8]| word.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
     octets.chunks(4).map(word).collect::<Vec<_>>().join(" ")

@@ -36,7 +36,7 @@ Ctrl-C ends it and prints the summary so far.
 Exit status: 0 if every call was answered correctly; 1 if not, or if there was no
 connection; 2 for wrong usage, or if there is no RDMA adapter.";
 
-/// Call an RPC-over-RDMA (RFC 8166, or version 2) server, and measure how long it takes.
+/// Call an RPC-over-RDMA (RFC 8166, or version 2) server, and measure response times.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
@@ -156,7 +156,7 @@ fn run(arguments: &Arguments) -> Result<Summary, u8> {
     Ok(summary)
 }
 
-/// Returns a flag that Ctrl-C sets; then the summary is printed. Pressing it again ends the program.
+/// Returns a flag that Ctrl-C sets; then the summary is printed. Another Ctrl-C ends the program.
 fn interrupted() -> io::Result<Arc<AtomicBool>> {
     const INTERRUPTED: i32 = 128 + SIGINT;
     let stop = Arc::new(AtomicBool::new(false));

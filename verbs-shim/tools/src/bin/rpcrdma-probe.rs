@@ -1,4 +1,4 @@
-//! The program `rpcrdma-probe`: judges a server of RPC over RDMA by its answers to good and bad messages.
+//! The program `rpcrdma-probe`: judges a server of RPC over RDMA by the answers to good and bad messages.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ It connects to no host but this one. It can crash a server: do not probe one tha
 Exit status: 0 if the server broke no rule, or survived the random messages; 1 if it did not;
 2 for wrong usage, or if the server could not be probed.";
 
-/// Send valid and malformed messages to an RPC-over-RDMA server, and judge its answers
+/// Send valid and malformed messages to an RPC-over-RDMA server, and judge the answers
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
@@ -73,8 +73,8 @@ struct Arguments {
     /// A file in the root of the NFSv4 server that may be overwritten: WRITE to it in several ways
     #[arg(long, value_name = "NAME")]
     scratch: Option<String>,
-    /// Create files in the root of the NFSv4.1 server whose names begin like this, have the server recall
-    /// their delegations, and remove them: judge its calls in the reverse direction (RFC 8167)
+    /// Create files in the root of the NFSv4.1 server whose names begin like this, have the server recall the
+    /// delegations, and remove the files: judge the server's calls in the reverse direction (RFC 8167)
     #[arg(long, value_name = "NAME")]
     delegate: Option<String>,
     /// Time after which a missing answer counts as silence

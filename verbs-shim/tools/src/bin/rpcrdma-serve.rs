@@ -63,10 +63,10 @@ struct Arguments {
     /// Version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
-    /// Serve a folder in memory, with the files `file` and `scratch` and the symbolic link `link`. Linux mounts it over NFSv3 and
-    /// NFSv4.1, and lists and reads it. NFSv4.0 is there for rpcrdma-probe only, and NFSv4.2 not at all: mounts of these
-    /// are refused. Clients of NFSv4.1 can create up to 64 empty files, and are called back when one that is delegated to
-    /// them is removed
+    /// Serve a folder in memory, with the files `file` and `scratch` and the symbolic link `link`. Linux mounts the
+    /// folder over NFSv3 and NFSv4.1, lists the entries and reads the files. NFSv4.0 is there for rpcrdma-probe only,
+    /// and NFSv4.2 not at all: mounts of these are refused. Clients of NFSv4.1 can create up to 64 empty files, and are
+    /// called back when a delegated file is removed
     #[arg(long, conflicts_with = "misbehave")]
     nfs: bool,
     /// Version of RPC-over-RDMA to accept: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto
@@ -82,7 +82,7 @@ struct Arguments {
     /// as far as the hard limit allows
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Credits of a client: the calls that it may have in flight
+    /// Credits of a client: the maximum number of calls in flight
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     credits: u32,
     /// Let all connections share this many receive buffers, instead of one for each credit: less memory for each idle connection. As
@@ -92,22 +92,22 @@ struct Arguments {
     /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
-    /// Carry out each call this much later, such as 50ms: from when it is complete, with what was read for it
+    /// Carry out each call this much later, such as 50ms: from the end of the call, including RDMA Reads
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
     delay: Duration,
     /// Post each RDMA Read of a call this much later: the first from when the call has come, the others each from the
     /// one before
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
     delay_read: Duration,
-    /// Post the RDMA Writes of a reply this much later, and the reply after them
+    /// Post the RDMA Writes of a reply this much later, followed by the reply
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
     delay_write: Duration,
-    /// Put one of these defects into each reply that can have it, and report what the client does: names with commas
+    /// Put one of these defects into each suitable reply, and report the reaction of the client: names with commas
     /// between them, or all; see CONFORMANCE.md
     #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::of,
           conflicts_with_all = ["program", "version", "rpcrdma_version", "keep_alive", "connections", "credits", "shared_receives", "delay", "delay_read", "delay_write", "quiet"])]
     misbehave: Option<Misbehaviour>,
-    /// With --misbehave: a client that does nothing for this long after a bad reply does nothing about it
+    /// With --misbehave: a client that does nothing for this long after a bad reply has ignored the reply
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = command_line::duration, requires = "misbehave")]
     silence: Duration,
     /// With --misbehave: end after this long, even if no call came that a defect fits

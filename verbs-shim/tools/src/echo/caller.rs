@@ -1,4 +1,4 @@
-//! Caller of the echo program, or of the NULL procedure of any program. It checks the replies.
+//! Caller of the echo program, or of the NULL procedure of any program. All replies are checked.
 
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub struct TooLong {
 pub enum CallFault {
     /// There is no reply.
     Call(CallError),
-    /// There is a reply, but it is wrong.
+    /// The reply is wrong.
     Wrong(Wrong),
 }
 
@@ -113,7 +113,7 @@ impl Caller {
         self.check().map_err(CallFault::Wrong)
     }
 
-    /// Returns the next call, for callers that make it themselves, and then [`check`](Self::check) it.
+    /// Returns the next call, for callers that make the call and then [`check`](Self::check) the reply.
     pub fn prepare(&mut self) -> &mut Call {
         self.seed = self.seed.wrapping_add(1);
         if self.call.message().is_empty() {

@@ -1,5 +1,5 @@
-//! The echo program: it moves octets to or from a server in each way that RPC-over-RDMA has, and checks that they
-//! arrive intact. `rpcrdma-serve` answers it and `rpcrdma-ping` calls it; tests and measurements use both ends.
+//! The echo program: moves octets to or from a server in each way that RPC-over-RDMA has, and checks that all arrive
+//! intact. `rpcrdma-serve` answers and `rpcrdma-ping` calls the program; tests and measurements use both ends.
 //!
 //! # The program
 //! Number [`PROGRAM`], from the range that anybody may use (RFC 5531 section 13), version [`VERSION`]. In XDR (RFC
@@ -21,7 +21,7 @@
 //! # Its Upper-Layer Binding
 //! `data` is DDP-eligible (RFC 8166 section 3.4.1) as the argument of TAKE and as the result of GIVE, and nothing else
 //! is. A client provides a Write chunk for the result of GIVE, and a Reply chunk if the reply may be longer than the
-//! inline threshold; it knows the longest reply from its request.
+//! inline threshold; the request tells the longest reply.
 //!
 //! A filler consists of zeros that make a message too long for a Send, so that even small data travels in the requested
 //! way.
@@ -39,8 +39,8 @@
 //! [continues]: rpcrdma_verbs::SettingsBuilder::continued
 //!
 //! An entry of the Read list itself needs 24 octets. So if a Call with 1 to 24 octets of data is too long for a Send,
-//! it is also too long without the data: the data goes in a Read chunk, and the rest of the Call in a Position Zero
-//! chunk.
+//! the Call is also too long without the data: the data goes in a Read chunk, and the rest of the Call in a Position
+//! Zero chunk.
 //!
 //! ```
 //! use std::thread;
@@ -168,10 +168,10 @@ impl FromStr for Carry {
     }
 }
 
-/// Returns the `length` octets for `seed`: those at offset `seed` of a sequence whose word number n, counted from 0, is
-/// n times 0x9e3779b1 modulo 2^32, most significant octet first. Returns `None` for more than [`MAX_LENGTH`].
+/// Returns the `length` octets for `seed`: the octets at offset `seed` of a sequence whose word number n, counted from
+/// 0, is n times 0x9e3779b1 modulo 2^32, most significant octet first. Returns `None` for more than [`MAX_LENGTH`].
 ///
-/// The sequence is built once; no word occurs in it twice.
+/// The sequence is built once; no word occurs twice.
 #[must_use]
 pub fn pattern(seed: u16, length: u32) -> Option<&'static [u8]> {
     static SEQUENCE: OnceLock<Vec<u8>> = OnceLock::new();

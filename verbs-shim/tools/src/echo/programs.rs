@@ -7,7 +7,7 @@ use crate::xdr::{opaque, padding, word};
 
 /// The echo program, as a service; other programs can be added.
 ///
-/// The buffers of a connection are reused: nothing is allocated here for a call if one like it came before.
+/// The buffers of a connection are reused: nothing is allocated here for a call like an earlier one.
 #[must_use]
 pub fn programs<V: Provider>() -> Dispatcher<'static, V> {
     PROCEDURES.into_iter().fold(Dispatcher::default(), |programs, (number, procedure)| {
@@ -20,7 +20,7 @@ pub fn programs<V: Provider>() -> Dispatcher<'static, V> {
 const PROCEDURES: [(u32, Procedure); 5] =
     [(ECHO, echo), (TAKE, take), (TAKE_WHOLE, take), (GIVE, give), (GIVE_WHOLE, give_whole)];
 
-/// Returns the function of a procedure other than NULL, if it exists.
+/// Returns the function of a procedure other than NULL. `None` for an unknown number.
 pub(crate) fn procedure(number: u32) -> Option<Procedure> {
     PROCEDURES.into_iter().find(|(other, _)| *other == number).map(|(_, procedure)| procedure)
 }
@@ -57,7 +57,7 @@ fn give_whole(arguments: &[u8], results: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// Returns the requested data, after appending all results before it.
+/// Returns the requested data, after appending all earlier results.
 fn filled(mut arguments: &[u8], results: &mut Stream) -> Option<&'static [u8]> {
     let [seed, length, filler] = [word(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)?];
     let data = pattern(u16::try_from(seed).ok()?, length).filter(|_| arguments.is_empty() && filler <= MAX_FILLER)?;

@@ -1,4 +1,4 @@
-//! Ways of moving the data: the arguments of a call, and the check of its results.
+//! Ways of moving the data: the arguments of a call, and the check of the results.
 
 use std::fmt;
 
@@ -101,7 +101,7 @@ pub(super) trait Way: fmt::Debug + Send + Sync {
     /// stream.
     fn arguments(&self, data: EchoData, call: &mut Call) -> u32;
 
-    /// Reads the results of the call, and compares them with the data.
+    /// Reads the results of the call, and compares the results with the data.
     ///
     /// # Errors
     /// The difference that was found.

@@ -8,15 +8,15 @@ use rpcrdma_verbs::ReplyError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wrong {
-    /// It has no results.
+    /// The reply has no results.
     Reply(ReplyError),
     /// The results end early, or too late; their length in octets.
     Results(usize),
-    /// It claims or has this length.
+    /// The data claims or has this length.
     Length(u32),
     /// Index of the first octet of the data that differs.
     Octet(usize),
-    /// The CRC of the server shows that it has received other octets.
+    /// The CRC of the server shows that other octets have arrived.
     Checksum(u32),
 }
 

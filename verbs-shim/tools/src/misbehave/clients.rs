@@ -87,7 +87,7 @@ impl<'a, V: Verbs> Clients<'a, V> {
         }
     }
 
-    /// Returns a connection. `None` if it has ended.
+    /// Returns a connection. `None` if the connection has ended.
     pub(super) fn find(&mut self, id: ClientId) -> Option<&mut Client<'a, V>> {
         self.all.iter_mut().find(|client| client.id == id)
     }

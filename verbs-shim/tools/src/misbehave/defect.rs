@@ -7,30 +7,30 @@ use crate::probe::{About, Meanings, Verdict};
 /// Fault in the words of a reply's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum HeaderFault {
-    /// It ends before the shortest header does.
+    /// The message ends before the shortest header does.
     Short,
-    /// Its version does not exist.
+    /// The version does not exist.
     Version,
     /// `rdma_proc` has no meaning.
     Procedure,
     /// The word before the Read list is neither 0 nor 1.
     ListFlag,
-    /// Its lists end in the middle.
+    /// The lists end in the middle.
     CutLists,
     /// `RDMA_NOMSG` without a Reply chunk, which the Payload stream would be in.
     NomsgEmpty,
     /// `RDMA_MSG` without a Payload stream.
     NoPayload,
-    /// No fault: it is `ERR_CHUNK`, to a valid call.
+    /// No fault: `ERR_CHUNK` in answer to a valid call.
     ErrChunk,
     /// `RDMA_ERROR` with an `rdma_err` that has no meaning.
     UnknownError,
 }
 
-/// Fault of a reply, or of the operations around it.
+/// Fault of a reply, or of the RDMA operations before and after the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplyFault {
-    /// Its header has a fault.
+    /// The header has a fault.
     Header(HeaderFault),
     /// A returned chunk has one segment more or less than the one that was offered.
     SegmentCount,
@@ -42,40 +42,41 @@ pub(super) enum ReplyFault {
     InvalidateUnknown,
     /// Send With Invalidate of an offered handle, although the requester does not announce support.
     InvalidateUnannounced,
-    /// It has a Read list.
+    /// The reply has a Read list.
     ReadList,
-    /// No call has its XID.
+    /// No call has the XID.
     WrongXid,
     /// `rdma_xid` is the call's, but not the XID of the RPC Reply.
     XidMismatch,
-    /// It is sent twice.
+    /// The reply is sent twice.
     Duplicate,
     /// An RDMA Write follows when the requester has accepted the reply.
     LateWrite,
-    /// It is not sent.
+    /// The reply is not sent.
     Silence,
     /// The connection ends instead.
     Disconnect,
 }
 
-/// Reaction of the requester, as it shows on the wire.
+/// Reaction of the requester, as visible on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Reaction {
-    /// Another call on this connection: it has accepted the reply, given the call up, or has more calls at once.
+    /// Another call on this connection: the requester has accepted the reply, given the call up, or has more calls at
+    /// once.
     NextCall,
     /// The same call again on this connection.
     Retry,
-    /// It ends the connection, and makes the same call on another.
+    /// The requester ends the connection, and makes the same call on another.
     Reconnect,
-    /// It ends the connection.
+    /// The requester ends the connection.
     Disconnect,
     /// Nothing.
     Silence,
-    /// It sends `RDMA_ERROR`.
+    /// The requester sends `RDMA_ERROR`.
     Error,
-    /// Its memory can no longer be written.
+    /// The requester's memory can no longer be written.
     Withdrawn,
-    /// Its memory can still be written.
+    /// The requester's memory can still be written.
     Writable,
 }
 
@@ -98,14 +99,14 @@ impl fmt::Display for Reaction {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Defect {
     pub(super) name: &'static str,
-    /// The rule that it breaks, or that a requester would break by obeying it.
+    /// The broken rule, or the rule that a requester would break by obeying the reply.
     pub(super) about: About,
     pub(super) fault: ReplyFault,
     pub(super) reactions: Meanings<Reaction>,
 }
 
 /// A requester discards a reply with a bad header, and does so silently (section 4.5). Ending the connection is not
-/// silent, and hurts the other calls on it. A next call does not show if the reply was accepted.
+/// silent, and hurts the other calls of that connection. A next call does not show if the reply was accepted.
 const DISCARD: Meanings<Reaction> = &[
     (Reaction::Silence, Verdict::Conforms),
     (Reaction::Retry, Verdict::Conforms),
@@ -127,8 +128,8 @@ const GO_ON: Meanings<Reaction> = &[
     (Reaction::Disconnect, Verdict::Hazard),
     (Reaction::Reconnect, Verdict::Hazard),
 ];
-/// `RDMA_ERROR` is permanent, and completes the call (section 4.5), so there is nothing to send again. An application that has
-/// lost its only call may well leave.
+/// `RDMA_ERROR` is permanent, and completes the call (section 4.5), so there is nothing to send again. An application
+/// may well leave after losing its only call.
 const COMPLETE: Meanings<Reaction> = &[
     (Reaction::NextCall, Verdict::Conforms),
     (Reaction::Silence, Verdict::Conforms),
@@ -153,7 +154,7 @@ const fn header(name: &'static str, about: About, fault: HeaderFault, reactions:
     defect(name, about, ReplyFault::Header(fault), reactions)
 }
 
-/// All defects, in the order of `all`: those that may end the requester's connection come last.
+/// All defects, in the order of `all`: defects that may end the requester's connection come last.
 pub(super) static DEFECTS: [Defect; 22] = [
     defect("grant-huge", About::rule("credit-exceeded"), ReplyFault::Grant(u32::MAX), GO_ON),
     defect("grant-zero", About::rule("credit-zero-grant"), ReplyFault::Grant(0), UNSPECIFIED),

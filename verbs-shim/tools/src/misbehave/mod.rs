@@ -1,16 +1,15 @@
-//! `rpcrdma-serve --misbehave`: the mirror image of the probe. It answers the calls of requesters, one reply with a
-//! chosen defect after the other, and judges the reaction of each requester.
+//! `rpcrdma-serve --misbehave`: the mirror image of the probe. Answers the calls of requesters, one reply with a chosen
+//! defect after the other, and judges the reaction of each requester.
 //!
-//! It answers NULL of any program, the [echo program](crate::echo), and NFSv3 of [a folder](crate::nfs); in version 1,
-//! and without reading Read chunks. Each defect is used once: it waits for a call whose reply can have it, such as a
-//! call with a Write chunk, and until then, calls are answered correctly. Afterwards nothing is answered until the
-//! requester has reacted, or for some time. So a requester should make one call at a time: any other message looks like
-//! its next call.
+//! The answered programs are NULL of any program, the [echo program](crate::echo), and NFSv3 of [a folder](crate::nfs);
+//! in version 1, and without reading Read chunks. Each defect is used once: each waits for a call with a suitable
+//! reply, such as a call with a Write chunk, and until then, calls are answered correctly. Afterwards nothing is
+//! answered until the requester has reacted, or for some time. So a requester should make one call at a time: any other
+//! message looks like the next call.
 //!
-//! The result that a requester passes to its application does not show here. If that would decide, the defect is not
-//! judged.
+//! Results that a requester passes to an application do not show here. If that would decide, the defect is not judged.
 //!
-//! It runs over every provider:
+//! The module runs over every provider:
 //!
 //! ```
 //! use std::thread;
@@ -76,7 +75,7 @@ pub struct Misbehaviour {
 pub struct UnknownDefect(String);
 
 impl Misbehaviour {
-    /// These defects, with commas between them, in that order; `all` is each of them.
+    /// Selects these defects, with commas between the names, in that order; `all` selects each defect.
     ///
     /// # Errors
     /// [`UnknownDefect`].
@@ -149,7 +148,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
         Ok(totals)
     }
 
-    /// Answers the next Send of a connection, with the first defect that fits it.
+    /// Answers the next Send of a connection, with the first suitable defect.
     fn serve(
         &mut self,
         id: ClientId,

@@ -1,4 +1,4 @@
-//! Reactions of a requester to a defect, as they show on the wire.
+//! Reactions of a requester to a defect, as visible on the wire.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::probe::word;
 /// `RDMA_ERROR` in `rdma_proc`.
 const RDMA_ERROR: u32 = 4;
 
-/// Waits for the requester's reaction to the reply to its call with that XID. Its messages stay to be answered.
+/// Waits for the requester's reaction to the reply with that XID. The requester's messages stay to be answered.
 pub(super) fn reaction<V: Verbs>(
     clients: &mut Clients<'_, V>,
     id: ClientId,

@@ -1,4 +1,4 @@
-//! Correct reply to a call: its header and Payload stream, and the octets to write into chunks.
+//! Correct reply to a call: the header and Payload stream, and the octets to write into chunks.
 
 use std::sync::LazyLock;
 
@@ -21,16 +21,16 @@ static FOLDER: LazyLock<Folder> = LazyLock::new(Folder::default);
 const CREDITS: u32 = 32;
 const _: () = assert!((CREDITS as u64) < RECEIVES);
 
-/// A reply, to be sent after its RDMA Writes.
+/// A reply, to be sent after the RDMA Writes.
 pub(super) struct BadReply {
     pub(super) writes: Vec<(Remote, Vec<u8>)>,
     pub(super) send: Vec<u8>,
-    /// Length of the header at its start, in octets.
+    /// Length of the header at the start, in octets.
     pub(super) header: usize,
 }
 
-/// Returns the answer to a message of the requester, if there is one. The Read chunks of a call are not read: it is
-/// refused with `ERR_CHUNK`.
+/// Returns the answer to a message of the requester, if there is one. The Read chunks of a call are not read: such a
+/// call is refused with `ERR_CHUNK`.
 pub(super) fn answer(octets: &[u8], private_data: &[u8]) -> Option<BadReply> {
     let prefix = Prefix::decode(octets).ok()?;
     let refuse = |reaction| {
@@ -91,7 +91,7 @@ fn inline_threshold(private_data: &[u8]) -> usize {
     RECEIVE.min(size as usize)
 }
 
-/// Returns the RPC Reply; data that may be reduced is its last item.
+/// Returns the RPC Reply; data that may be reduced is the last item.
 fn results(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Stream> {
     let mut results = Stream::default();
     begin(call.xid, AcceptStatus::SUCCESS, &mut results)?;
@@ -124,7 +124,7 @@ fn begin(xid: u32, status: AcceptStatus, results: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// Returns the RDMA Writes that put octets into a chunk. `None` if it is too small.
+/// Returns the RDMA Writes that put octets into a chunk. `None` if the chunk is too small.
 fn fill(chunk: WriteChunk<'_>, mut octets: &[u8]) -> Option<Vec<(Remote, Vec<u8>)>> {
     let mut writes = Vec::new();
     for segment in chunk.iter() {

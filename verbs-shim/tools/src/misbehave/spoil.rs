@@ -33,7 +33,7 @@ pub(super) fn offered(call: &[u8]) -> Option<Segment> {
     all.find_map(|chunk| chunk.iter().find(|segment| segment.length > 0))
 }
 
-/// Returns the reply with the fault in its octets. `None` if it cannot have the fault.
+/// Returns the octets of the reply with the fault. `None` if this reply cannot have the fault.
 pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
     let mut send = reply.send.clone();
     match fault {
@@ -96,7 +96,7 @@ fn header(fault: HeaderFault, length: usize, send: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Leaves the header alone; `None` if nothing follows it.
+/// Leaves the header alone; `None` if nothing follows the header.
 fn cut(send: &mut Vec<u8>, header: usize) -> Option<()> {
     (send.len() > header).then(|| send.truncate(header))
 }
@@ -105,7 +105,7 @@ fn other_xid(send: &[u8]) -> Option<u32> {
     send.first_chunk().map(|xid| !u32::from_be_bytes(*xid))
 }
 
-/// Writes a word; `None` if the octets end before it.
+/// Writes a word; `None` if the octets end before that word.
 fn put(send: &mut [u8], at: usize, word: u32) -> Option<()> {
     *send.get_mut(at..)?.first_chunk_mut()? = word.to_be_bytes();
     Some(())
@@ -135,7 +135,7 @@ fn with_chunks<'a>(reply: &'a BadReply, change: impl FnOnce(Chunks<'a>) -> Chunk
     Some(send)
 }
 
-/// The reply with other segments in its first Write chunk, or else in its Reply chunk.
+/// Returns the reply with other segments in the first Write chunk, or else in the Reply chunk.
 fn with_segments(reply: &BadReply, change: impl FnOnce(&mut Vec<[u8; Segment::LEN]>)) -> Option<Vec<u8>> {
     let message = Message::decode(&reply.send).ok()?;
     let chunks = message.header.chunks()?;

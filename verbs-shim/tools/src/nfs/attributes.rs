@@ -4,7 +4,8 @@ use super::operation::{Answer, BAD_XDR};
 use super::{Failure, Folder, INVALID, MAX_SCRATCH, Node};
 use crate::xdr::word;
 
-/// Time in seconds after which a client's state may be removed. Here it stays as long as the client's connections.
+/// Time in seconds after which a client's state may be removed. Here the state stays as long as the client's
+/// connections.
 const LEASE: u32 = 90;
 /// Words of a bitmap of known attributes.
 const WORDS: usize = 3;
@@ -82,7 +83,7 @@ const SUPPATTR_EXCLCREAT: u32 = 75;
 pub(super) struct Bitmap([u32; WORDS]);
 
 impl Bitmap {
-    /// Takes a bitmap from the start of arguments. Words beyond those of the known attributes are ignored.
+    /// Takes a bitmap from the start of arguments. Words beyond the known attributes are ignored.
     pub(super) fn take(arguments: &mut &[u8]) -> Result<Self, Failure> {
         let mut bitmap = Self([0; WORDS]);
         let count = word(arguments).ok_or(BAD_XDR)? as usize;
@@ -117,7 +118,7 @@ impl Bitmap {
         self.0.get(number as usize / 32).is_some_and(|word| word & 1 << (number % 32) != 0)
     }
 
-    /// The bitmap on the wire, without words of zeros at its end.
+    /// The bitmap on the wire, without words of zeros at the end.
     fn words(self) -> Vec<u32> {
         let length = self.0.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
         std::iter::once(length as u32).chain(self.0.into_iter().take(length)).collect()

@@ -2,8 +2,8 @@
 //! 20.2).
 //!
 //! The backchannel of a session has one slot, so one call is in flight at a time, and the others wait. A thread makes
-//! them, while there are any. If it is unknown whether the client has carried a call out, the slot is of no more use,
-//! and neither is the backchannel.
+//! the calls, while there are any. After a call whose outcome is unknown, the slot is of no more use, and neither is
+//! the backchannel.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -38,10 +38,10 @@ impl Threads {
 
 /// The connection of a client.
 pub(super) trait ClientConnection: Debug + Send + Sync {
-    /// Returns true if it has ended.
+    /// Returns true if the connection has ended.
     fn is_over(&self) -> bool;
 
-    /// Makes a call, and waits for its reply.
+    /// Makes a call, and waits for the reply.
     fn call(&self, call: Call) -> Called;
 }
 
@@ -50,9 +50,9 @@ pub(super) trait ClientConnection: Debug + Send + Sync {
 pub(super) enum Called {
     /// The results.
     Answered(Vec<u8>),
-    /// The client has not carried it out.
+    /// The client has not carried the call out.
     NotCarriedOut,
-    /// The client may have carried it out, or cannot be called at all.
+    /// The client may have carried the call out, or cannot be called at all.
     Unknown,
 }
 
@@ -109,17 +109,17 @@ enum Stage {
     Down,
 }
 
-/// A delegation to recall, if it still exists.
+/// A delegation to recall, unless returned meanwhile.
 #[derive(Clone, Debug)]
 struct Recall {
     stateid: [u32; 4],
-    /// As XDR has it.
+    /// The file handle in XDR.
     handle: [u32; 3],
     is_recalled: Weak<AtomicBool>,
 }
 
 impl Recall {
-    /// Allows it to be recalled again, because the client does not know of this recall.
+    /// Allows another recall, because the client does not know of this one.
     fn fail(&self) {
         if let Some(is_recalled) = self.is_recalled.upgrade() {
             is_recalled.store(false, Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl Backchannel {
         Self { session, program, credentials, caller, threads: Arc::downgrade(&threads.0), queue: Mutex::default() }
     }
 
-    /// Returns true if it cannot be used.
+    /// Returns true if the backchannel cannot be used.
     pub(super) fn is_down(&self) -> bool {
         self.caller.is_over() || self.queue().stage == Stage::Down
     }
@@ -205,7 +205,7 @@ impl Backchannel {
         }
     }
 
-    /// The next call, and its sequence number.
+    /// The next call, with the sequence number.
     fn next(&self) -> Option<(Recall, u32)> {
         let mut queue = self.queue();
         while let Some(recall) = queue.recalls.pop_front() {

@@ -1,7 +1,7 @@
 //! The clients of NFSv4.1 and their sessions (RFC 8881 sections 18.35 to 18.37, 18.46, 18.50 and 18.51).
 //!
-//! There is no lease: a session ends with the connection that it was created on, and a client with its last session and
-//! the connection of its EXCHANGE_ID. Other connections may use the session until then. A session has one slot.
+//! There is no lease: a session ends with the connection on which the session was created, and a client with the last
+//! session and the connection of EXCHANGE_ID. Other connections may use the session until then. A session has one slot.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,12 +52,12 @@ struct KnownClient {
     id: u64,
     owner: Vec<u8>,
     verifier: u64,
-    /// The connection of its EXCHANGE_ID.
+    /// The connection of EXCHANGE_ID.
     caller: Arc<dyn ClientConnection>,
     stage: ClientStage,
-    /// The sequence number of its next CREATE_SESSION.
+    /// The sequence number of the next CREATE_SESSION.
     sequence: u32,
-    /// The results of its last CREATE_SESSION.
+    /// The results of the last CREATE_SESSION.
     created: Option<Answer>,
 }
 
@@ -65,9 +65,9 @@ struct KnownClient {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ClientStage {
     Unconfirmed,
-    /// It has created a session.
+    /// The client has created a session.
     Confirmed,
-    /// It has reported that it reclaims no state, or no more.
+    /// The client has reported that no more state will be reclaimed.
     Complete,
 }
 
@@ -77,7 +77,7 @@ struct NfsSession {
     client: u64,
     caller: Arc<dyn ClientConnection>,
     backchannel: Option<Arc<Backchannel>>,
-    /// Maximum length of a call, number of its operations, length of a reply, and length of a reply that is to be kept.
+    /// Maximum length of a call, number of operations, length of a reply, and length of a cached reply.
     longest_call: usize,
     operations: u32,
     room: usize,
@@ -90,7 +90,7 @@ struct NfsSession {
 #[derive(Debug)]
 enum Slot {
     Unused,
-    /// It is being carried out.
+    /// The call is being carried out.
     Busy,
     Kept(CompoundReply),
 }
@@ -100,7 +100,7 @@ enum Slot {
 pub(super) enum Sequenced {
     /// A COMPOUND of this session.
     New(Answer, InSession),
-    /// No COMPOUND: it is another attempt at the last call.
+    /// No COMPOUND: another attempt at the last call.
     Again(CompoundReply),
 }
 
@@ -160,7 +160,7 @@ fn exchange_id<'a>(arguments: &mut &'a [u8]) -> Option<(u64, &'a [u8], u32, bool
     Some((verifier, owner, flags, protection != 0))
 }
 
-/// `channel_attrs4` without its header padding and RDMA Reads.
+/// `channel_attrs4` without header padding and RDMA Reads.
 #[derive(Clone, Copy, Debug)]
 struct ChannelLimits {
     request: u32,
@@ -384,7 +384,7 @@ impl KnownClients {
         Ok(answer)
     }
 
-    /// A client has created a session: removes its state from before it restarted.
+    /// A client has created a session: removes the client's state from before a restart.
     fn confirm(&mut self, id: u64, created: &Answer) {
         let Some(client) = self.clients.iter_mut().find(|client| client.id == id) else { return };
         client.stage = client.stage.max(ClientStage::Confirmed);

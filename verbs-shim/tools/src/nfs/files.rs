@@ -30,9 +30,9 @@ struct Created {
 /// A read delegation (RFC 8881 section 10.4).
 #[derive(Debug)]
 pub(super) struct Delegation {
-    /// The client that has it.
+    /// The client with the delegation.
     pub(super) client: u64,
-    /// True once it was recalled, or is about to be. The recalling thread sees if the delegation is gone.
+    /// True once the delegation was recalled, or is about to be. The recalling thread sees if the delegation is gone.
     pub(super) is_recalled: Arc<AtomicBool>,
 }
 
@@ -63,7 +63,7 @@ impl Files {
         u64::from(self.created) + u64::from(self.removed)
     }
 
-    /// Creates a file. Fails if another has its name.
+    /// Creates a file. Fails if the name exists.
     pub(super) fn create(&mut self, name: &[u8]) -> Result<Node, Failure> {
         check_name(name)?;
         if self.find(name).is_some() || Node::ALWAYS.iter().any(|(_, other)| *other == name) {

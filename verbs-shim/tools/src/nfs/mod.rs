@@ -1,21 +1,22 @@
 //! A folder in memory, served over NFSv3 (RFC 1813), NFSv4.0 (RFC 7530) and NFSv4.1 (RFC 8881): the operations that
-//! [the probe](crate::probe) calls, and the part of NFSv3 that a client needs to mount the folder, list it and read
-//! from it.
+//! [the probe](crate::probe) calls, and the part of NFSv3 that a client needs to mount and list the folder and to read
+//! the files.
 //!
-//! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4
-//! writes to it. The file handles are the same in all versions, and an unknown handle stands for the root, except in a
-//! session. Files have
-//! no owner: every caller may read all of the folder, overwrite `scratch`, and remove files that others have created.
+//! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4 can
+//! write to `scratch`. The file handles are the same in all versions, and an unknown handle stands for the root, except
+//! in a session. Files have no owner: every caller may read all of the folder, overwrite `scratch`, and remove files
+//! that others have created.
 //!
-//! Linux mounts the folder over NFSv3 and NFSv4.1, lists it and reads it. Of NFSv4.0 there are only the operations that need
-//! no client ID, so SETCLIENTID is answered `NFS4ERR_MINOR_VERS_MISMATCH`, as is every COMPOUND of NFSv4.2: a client then
-//! knows that it has to use NFSv4.1.
+//! Linux mounts, lists and reads the folder over NFSv3 and NFSv4.1. Of NFSv4.0 there are only the operations that need
+//! no client ID, so SETCLIENTID is answered `NFS4ERR_MINOR_VERS_MISMATCH`, as is every COMPOUND of NFSv4.2: a client
+//! then uses NFSv4.1.
 //!
-//! A client of NFSv4.1 can create empty files, at most 64, with names of at most 255 octets. If it can be called back,
-//! it is granted a read delegation of each. When any client removes such a file, the server answers `NFS4ERR_DELAY`,
-//! recalls the delegation on the connection that the client's session was created on, and removes the file once the
-//! delegation has been returned. All state of a client is removed when its connections end: no lease expires earlier. At
-//! most 64 clients, 64 sessions and 256 open files are kept, each session with one slot and a reply of up to 4096 octets.
+//! A client of NFSv4.1 can create empty files, at most 64, with names of at most 255 octets. A client that can be
+//! called back is granted a read delegation of each file. When any client removes such a file, the server answers
+//! `NFS4ERR_DELAY`, recalls the delegation on the connection that the client's session was created on, and removes the
+//! file once the delegation has been returned. All state of a client is removed when the last connection ends: no lease
+//! expires earlier. At most 64 clients, 64 sessions and 256 open files are kept, each session with one slot and a reply
+//! of up to 4096 octets.
 //!
 //! READ data and the text of a link are DDP-eligible (RFC 8267 sections 4 and 6.1).
 //!
@@ -77,7 +78,7 @@ pub(crate) const VERSION_3: u32 = 3;
 /// NFSv4.
 const VERSION_4: u32 = 4;
 /// Maximum number of calls in flight that a server of the folder makes on one connection, for
-/// [`SettingsBuilder::calls`](rpcrdma_verbs::SettingsBuilder::calls): it recalls delegations.
+/// [`SettingsBuilder::calls`](rpcrdma_verbs::SettingsBuilder::calls): recalls of delegations.
 pub const CALLS: u32 = 4;
 /// Maximum length of `scratch` in octets.
 pub const MAX_SCRATCH: usize = 0x1_0000;
@@ -102,7 +103,7 @@ enum Node {
     File,
     Link,
     Scratch,
-    /// A file created by a client, with its number in the file system. It is empty.
+    /// A file created by a client, with the number in the file system. Such a file is empty.
     Created(u32),
 }
 
@@ -113,7 +114,7 @@ impl Node {
     /// The number of the first file that a client creates.
     const FIRST_CREATED: u32 = 5;
 
-    /// Its number in the file system.
+    /// The number of the node in the file system.
     const fn number(self) -> u32 {
         match self {
             Self::Root => 1,
@@ -147,12 +148,12 @@ impl Node {
     /// Beginning of each handle.
     const HANDLE: [u8; 4] = *b"rpcr";
 
-    /// Its handle as XDR has it.
+    /// The file handle in XDR.
     const fn handle(self) -> [u32; 3] {
         [8, u32::from_be_bytes(Self::HANDLE), self.number()]
     }
 
-    /// Returns true if a handle, given without its length, has the form of those given out here.
+    /// Returns true if a handle, without the length, has the form of a handle of this server.
     fn is_handle(handle: &[u8]) -> bool {
         handle.len() == 8 && handle.starts_with(&Self::HANDLE)
     }
@@ -238,12 +239,12 @@ impl Folder {
         state
     }
 
-    /// Returns the node with this handle, given without its length; the root if there is none.
+    /// Returns the node with this handle, without the length; the root if there is none.
     fn with_handle(&self, handle: &[u8]) -> Node {
         self.find_handle(handle).unwrap_or(Node::Root)
     }
 
-    /// Returns the node with this handle, given without its length.
+    /// Returns the node with this handle, without the length.
     fn find_handle(&self, handle: &[u8]) -> Option<Node> {
         let is = |node: &Node| node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).eq(handle.iter().copied());
         let always = Node::ALWAYS.into_iter().map(|(node, _)| node).chain([Node::Root]).find(is);
@@ -331,7 +332,7 @@ impl Folder {
 
     /// Appends a page of the listing of a folder, at most `room` octets: the entries after the one with this cookie.
     /// Returns true with the last entry. Each entry has a number before the name, which `shape` returns for an entry
-    /// with its cookie, together with the words after the name.
+    /// with a cookie, together with the words after the name.
     fn list(
         &self,
         node: Node,

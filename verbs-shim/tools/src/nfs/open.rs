@@ -1,6 +1,6 @@
 //! OPEN, CLOSE and DELEGRETURN of NFSv4.1, and REMOVE, which recalls (RFC 8881 sections 18.16, 18.2, 18.6 and 18.25).
 //!
-//! No access can be denied to others, so of an open file only its stateid is kept.
+//! Nobody can deny access to others, so an open file is kept as a stateid only.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const MOST_OF_OWNER: usize = 1024;
 const READ: u32 = 1;
 const WRITE: u32 = 2;
 
-/// A stateid: its sequence number, its kind, the number of the file, and the number of the client.
+/// A stateid: sequence number, kind, number of the file, and number of the client.
 pub(super) type Stateid = [u32; 4];
 
 /// The current stateid, set by earlier operations (RFC 8881 section 16.2.3.1.2).
@@ -43,7 +43,7 @@ fn take(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Fail
     }
 }
 
-/// Checks that a given stateid is a known one. Its sequence number may be 0 for the latest (RFC 8881 section 8.2.2).
+/// Checks that a given stateid is a known one. The sequence number may be 0 for the latest (RFC 8881 section 8.2.2).
 fn check([sequence, given @ ..]: Stateid, [latest, known @ ..]: Stateid) -> Result<(), Failure> {
     match sequence {
         _ if given != known => Err(BAD_STATEID),
@@ -54,8 +54,8 @@ fn check([sequence, given @ ..]: Stateid, [latest, known @ ..]: Stateid) -> Resu
     }
 }
 
-/// Open files. Each OPEN by the same owner of the same file has the stateid before with the next sequence number (RFC 8881
-/// section 9.9), because clients put OPENs in order by it.
+/// Open files. Each OPEN by the same owner of the same file returns the previous stateid with the next sequence number
+/// (RFC 8881 section 9.9), because clients order OPENs by that number.
 #[derive(Debug, Default)]
 pub(super) struct Opens {
     opens: Vec<OpenFile>,
@@ -189,7 +189,7 @@ fn created(arguments: &mut &[u8]) -> Result<Create, Failure> {
     }
 }
 
-/// OPEN: the file, its stateid, and the results.
+/// OPEN: the file, the stateid, and the results.
 pub(super) fn open(
     folder: &Folder,
     node: Node,
@@ -223,7 +223,7 @@ pub(super) fn open(
     Ok((file, stateid, results.as_slice().into()))
 }
 
-/// Returns the file with a name, and true if it is new.
+/// Returns the file with a name, and true if the file is new.
 fn find_or_create(state: &mut State, opening: &OpenArguments<'_>, name: &[u8]) -> Result<(Node, bool), Failure> {
     let always = Node::ALWAYS.iter().find(|(_, other)| *other == name).map(|(node, _)| *node);
     match (always.or_else(|| state.files.find(name)), opening.create) {
@@ -236,11 +236,11 @@ fn find_or_create(state: &mut State, opening: &OpenArguments<'_>, name: &[u8]) -
     }
 }
 
-/// Delegates a file that was created, if it is not delegated yet and the client can be called back: `open_delegation4`.
+/// Delegates a new file, if not delegated yet and the client can be called back: `open_delegation4`.
 fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: u64) -> Vec<u32> {
     const NONE: &[u32] = &[0];
     const FOR_READING: &[u32] = &[1];
-    /// No delegation: none was wanted, or there is no means for it, and no later notification will follow.
+    /// No delegation: none was wanted, or there is no means, and no later notification will follow.
     const NOT_WANTED: &[u32] = &[3, 0];
     const NO_MEANS: &[u32] = &[3, 2, 0];
     /// Mask of the flags about the wanted delegation.
@@ -262,7 +262,7 @@ fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: 
     }
 }
 
-/// CLOSE: the stateid that it returns is invalid.
+/// CLOSE: the returned stateid is invalid.
 pub(super) fn close(
     folder: &Folder,
     node: Node,
@@ -292,7 +292,7 @@ pub(super) fn give_back(
     delegation.take_if(is_its).map(|_| Answer::default()).ok_or(BAD_STATEID)
 }
 
-/// REMOVE from the root. A delegated file is recalled, and stays until the delegation is returned, or its client is
+/// REMOVE from the root. A delegated file is recalled, and stays until the delegation is returned, or the client is
 /// gone.
 pub(super) fn remove(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let name = opaque(arguments).ok_or(BAD_XDR)?;

@@ -1,4 +1,4 @@
-//! Results of an operation of NFSv4, and its errors (RFC 8881 section 15.1).
+//! Results and errors of an operation of NFSv4 (RFC 8881 section 15.1).
 
 use rpcrdma_verbs::Stream;
 
@@ -44,7 +44,7 @@ pub(super) const CLIENT_BUSY: Failure = 10_074;
 pub(super) const BAD_HIGH_SLOT: Failure = 10_077;
 pub(super) const NOT_ONLY_OPERATION: Failure = 10_081;
 
-/// Results of an operation: the words before its data item, and the data item, which may be reduced.
+/// Results of an operation: the words before the data item, and the data item, which may be reduced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     pub(super) head: Stream,
@@ -52,7 +52,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns the length of its results in octets.
+    /// Returns the length of the results in octets.
     pub(super) fn len(&self) -> usize {
         self.head.len() + self.item.as_ref().map_or(0, |item| item.len().next_multiple_of(4))
     }
@@ -83,7 +83,7 @@ pub(super) struct Done {
 }
 
 impl CompoundReply {
-    /// Length of an operation before its results, in octets: number and status.
+    /// Length of an operation before the results, in octets: number and status.
     const OF_OPERATION: usize = 8;
     /// Length of the reply to an RPC without verifier, and of status and counts, in octets.
     const OF_REPLY: usize = 24 + 12;
@@ -94,7 +94,7 @@ impl CompoundReply {
         Self::OF_REPLY + self.tag.len().next_multiple_of(4) + done.sum::<usize>()
     }
 
-    /// Appends it to results.
+    /// Appends the answer to results.
     pub(super) fn push(self, results: &mut Stream) {
         push(results, &[self.status, self.tag.len() as u32]);
         results.push(&self.tag);

@@ -21,7 +21,7 @@ pub(super) const PROCEDURES: [(u32, Nfs3Procedure); 10] = [
     (20, limits),
 ];
 
-/// Returns the function of a procedure other than NULL, if it exists.
+/// Returns the function of a procedure other than NULL. `None` for an unknown number.
 pub(crate) fn procedure(number: u32) -> Option<Nfs3Procedure> {
     PROCEDURES.into_iter().find(|(other, _)| *other == number).map(|(_, procedure)| procedure)
 }
@@ -119,7 +119,7 @@ fn read_directory_plus(folder: &Folder, mut arguments: &[u8], results: &mut Stre
 
 /// Appends a page of a listing, with `more` after each entry.
 fn list(folder: &Folder, node: Node, [from, most]: [u64; 2], more: &[u32], results: &mut Stream) {
-    /// Octets of the results before the entries, and behind them.
+    /// Octets of the results before and after the entries.
     const AROUND: u64 = 4 * (2 + 21 + 2) + 8;
     let shape = |entry: Node, next| (entry.number(), [&[0, next], more].concat());
     match folder.list(node, from, most.saturating_sub(AROUND) as usize, shape) {
@@ -133,7 +133,7 @@ fn list(folder: &Folder, node: Node, [from, most]: [u64; 2], more: &[u32], resul
     }
 }
 
-/// Octets and files: all, free, available; nothing of it lasts.
+/// Octets and files: all, free, available; nothing is stored permanently.
 fn statistics(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     begin(folder, handle(folder, &mut arguments)?, 0, results);
     let nodes = 1 + folder.entries().len() as u32;

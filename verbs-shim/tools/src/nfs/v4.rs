@@ -37,7 +37,7 @@ const GETATTR: u32 = 9;
 const OPEN: u32 = 18;
 const REMOVE: u32 = 28;
 const SECINFO: u32 = 33;
-/// The operation that a client of NFSv4.0 begins with if it wants to open files.
+/// The operation by which a client of NFSv4.0 prepares to open files.
 const SETCLIENTID: u32 = 35;
 const WRITE: u32 = 38;
 
@@ -58,12 +58,12 @@ struct Context<'a> {
 /// Outcome of an operation.
 enum Step {
     Done(Answer),
-    /// It begins another attempt at the last call of its session, which had this reply.
+    /// Another attempt at the last call of the session, which had this reply.
     Again(CompoundReply),
 }
 
 /// Carries out a COMPOUND, up to the operation that fails. Returns `None` for invalid arguments. `caller` returns the
-/// connection on which it came. `length`: length of the whole call in octets.
+/// connection of the call. `length`: length of the whole call in octets.
 pub(super) fn compound(
     folder: &Folder,
     length: usize,
@@ -142,7 +142,7 @@ impl Context<'_> {
         }
     }
 
-    /// Carries out an operation on the current file handle. `before`: number of operations before it.
+    /// Carries out an operation on the current file handle. `before`: number of earlier operations.
     fn operation(&mut self, number: u32, before: usize, arguments: &mut &[u8]) -> Result<Step, Failure> {
         if self.minor == 0 {
             return self.of_any(number, arguments).map(Step::Done);
@@ -263,7 +263,7 @@ impl Context<'_> {
     }
 }
 
-/// Takes a name from the start of arguments, and returns the node that has it.
+/// Takes a name from the start of arguments, and returns the node with that name.
 fn look_up(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Node, Failure> {
     let name = opaque(arguments).ok_or(BAD_XDR)?;
     check_name(name)?;
@@ -293,7 +293,7 @@ fn read(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Fa
 
 /// The names of a folder with the requested attributes.
 fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
-    /// Octets of the results before the entries, and behind them.
+    /// Octets of the results before and after the entries.
     const AROUND: usize = 8 + 8;
     let mut what = || {
         let (from, _verifier, _names, most) =
@@ -315,7 +315,7 @@ fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<
     Ok(results)
 }
 
-/// Writes to stable storage: it is as stable as the folder.
+/// Writes to stable storage: as stable as the folder.
 fn write(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let mut what = || {
         state(arguments)?;

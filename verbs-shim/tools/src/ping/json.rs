@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Summary;
 
-/// Version of the records. Fields may be added; none is removed or changes its meaning.
+/// Version of the records. Fields may be added; no field is removed or changes meaning.
 const SCHEMA: u32 = 1;
 
 /// One line.
@@ -25,7 +25,7 @@ enum Record {
         call_threshold: u32,
         reply_threshold: u32,
     },
-    /// A call, when it is over.
+    /// A call that is over.
     Call {
         schema: u32,
         responder: SocketAddr,
@@ -57,7 +57,7 @@ pub(super) fn connection(responder: SocketAddr, terms: &Terms, out: &mut impl Wr
     Record::Connection { schema: SCHEMA, responder, rpcrdma_version, call_threshold, reply_threshold }.write(out)
 }
 
-/// `reply`: its length in octets, and the round-trip time.
+/// `reply`: length in octets, and the round-trip time.
 pub(super) fn call(
     responder: SocketAddr,
     xid: u32,

@@ -1,6 +1,6 @@
 //! `rpcrdma-ping`: calls one after the other, one line for each, and a summary.
 //!
-//! It is separate from the program so that it runs over every provider, including the loopback.
+//! The module is separate from the program to run over every provider, including the loopback.
 
 mod json;
 
@@ -68,7 +68,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Number of planned calls, or, if it was stopped, of calls made.
+    /// Number of planned calls, or of calls made before a stop.
     pub planned: u32,
     /// Number of calls made.
     pub calls: u32,
@@ -123,11 +123,11 @@ impl Summary {
     }
 }
 
-/// Makes the calls, and prints them and the summary. The failure of a call is printed; if it ends the run, it is in the
-/// summary. After `stop`, no more calls are made.
+/// Makes the calls, and prints each call and the summary. The failure of a call is printed; a failure that ends the run
+/// is in the summary. After `stop`, no more calls are made.
 ///
 /// # Errors
-/// Any error from writing to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in it if
+/// Any error from writing to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) inside if
 /// this much data cannot be carried that way; then nothing was called.
 pub fn run<V: Provider>(
     client: &Client<V>,
@@ -198,7 +198,7 @@ impl<V: Provider> Run<'_, V> {
         Ok(self.summary)
     }
 
-    /// Waits until the next call is due, or has to fail because the connection has ended. Returns true if it was stopped.
+    /// Waits until the next call is due, or has to fail because the connection has ended. Returns true after a stop.
     fn is_stopped(&self, before: Option<Instant>) -> bool {
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         while !self.stop.load(Ordering::Relaxed) {

@@ -13,13 +13,13 @@ use crate::raw::RECEIVE;
 /// Verdict about a peer's reaction to a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It reacted as the specification asks.
+    /// The peer reacted as the specification asks.
     Conforms,
     /// The specification does not say what has to happen, or the subject of the case could not be tried.
     NotJudged,
-    /// Its reaction is allowed or not specified, but known to cause failures between implementations.
+    /// The reaction is allowed or not specified, but known to cause failures between implementations.
     Hazard,
-    /// It broke a rule.
+    /// The peer broke a rule.
     Violates,
 }
 
@@ -47,9 +47,9 @@ impl fmt::Display for Verdict {
 pub(super) enum Outcome {
     /// With an RPC Reply.
     Reply,
-    /// With an RPC Reply whose results differ from those of a plain call.
+    /// With an RPC Reply whose results differ from the results of a plain call.
     OtherReply,
-    /// With an RPC Reply that refuses the arguments, if the case distinguishes it from other replies.
+    /// With an RPC Reply that refuses the arguments, if the case distinguishes such a reply from others.
     GarbageArgs,
     /// With `ERR_CHUNK`.
     ErrChunk,
@@ -67,9 +67,9 @@ pub(super) enum Outcome {
     NextCall,
     /// With the same Call in the reverse direction again.
     Retry,
-    /// It refuses a connection.
+    /// The peer refuses a connection.
     Refusal,
-    /// With a message that is no answer to it.
+    /// With a message that is no answer.
     Other,
 }
 
@@ -120,11 +120,11 @@ pub(super) enum Piece {
     Reply,
     /// The same, with an XID that is not `rdma_xid`.
     ReplyOfAnother,
-    /// A part of the RPC Call of NULL: its index, and the number of parts.
+    /// A part of the RPC Call of NULL: index, and number of parts.
     PartOfNull(usize, usize),
     /// A segment of memory of this length, for one use.
     Segment(Usage, u32),
-    /// A segment with a part of the RPC Call of NULL: its index, and the number of parts.
+    /// A segment with a part of the RPC Call of NULL: index, and number of parts.
     NullIn(usize, usize),
     /// Ends a Send; the next piece begins another. The last Send is judged.
     Next,
@@ -142,7 +142,7 @@ pub(super) enum Calls {
 /// Beginning of a case's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// With the transport properties in version 2, and a call of NULL, which gives the requester its credits.
+    /// With the transport properties in version 2, and a call of NULL, which gives the requester credits.
     Usual,
     /// With this Send alone, after which the peer grants credits.
     Send(&'static [Piece]),
@@ -160,9 +160,9 @@ pub(super) enum Usage {
     Write,
 }
 
-/// Possible outcomes of a case, and their verdicts. Any other outcome violates the rule. If it is empty, the
-/// specification says nothing, and only the duties of all peers are judged: memory, the form of a reply, and that they
-/// still answer.
+/// Possible outcomes of a case, and their verdicts. Any other outcome violates the rule. For an empty table, the
+/// specification says nothing, and only the duties of all peers are judged: memory, the form of a reply, and an answer
+/// afterwards.
 pub(super) type Outcomes = Meanings<Outcome>;
 /// Possible observations, and their verdicts.
 pub(crate) type Meanings<O> = &'static [(O, Verdict)];
@@ -182,7 +182,7 @@ pub(crate) fn expected<O: ToString>(meanings: Meanings<O>) -> String {
     if names.is_empty() { "not specified".to_owned() } else { names.join(" or ") }
 }
 
-/// A rule, and its source for a case.
+/// A rule, and the source of a case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     /// The slug of the rule; `none` if there is none.
@@ -192,7 +192,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// A rule of [`rules`], with its own section.
+    /// A rule of [`rules`], with the section of that rule.
     pub(crate) const fn rule(rule: &'static str) -> Self {
         Self { rule, section: None }
     }
@@ -284,13 +284,14 @@ pub(super) const REPLY: Outcomes = &[(Outcome::Reply, Verdict::Conforms)];
 pub(super) const ERR_CHUNK: Outcomes = &[(Outcome::ErrChunk, Verdict::Conforms)];
 /// `ERR_VERS` has to come.
 pub(super) const ERR_VERS: Outcomes = &[(Outcome::ErrVers, Verdict::Conforms)];
-/// Silence is required. A peer that ends the connection sends nothing either, but hurts the other calls on it.
+/// Silence is required. A peer that ends the connection sends nothing either, but hurts the other calls of that
+/// connection.
 pub(super) const SILENCE: Outcomes = &[(Outcome::Silence, Verdict::Conforms), (Outcome::Disconnect, Verdict::Hazard)];
 /// A reply or `ERR_CHUNK` has to come.
 pub(super) const REPLY_OR_ERR_CHUNK: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Conforms)];
-/// A Write chunk or Reply chunk of no segments is valid, but has no specified meaning. A responder that answers it with
-/// an RPC Reply returns it (RFC 8166 sections 3.4.6 and 4.3.3); an error is not forbidden.
+/// A Write chunk or Reply chunk of no segments is valid, but has no specified meaning. A responder that answers such a
+/// chunk with an RPC Reply returns the chunk (RFC 8166 sections 3.4.6 and 4.3.3); an error is not forbidden.
 pub(super) const OF_NO_SEGMENTS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Hazard)];
 /// `RDMA2_ERR_BAD_XDR` has to come.

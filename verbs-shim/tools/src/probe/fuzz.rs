@@ -1,8 +1,8 @@
 //! Random messages: lists of every shape over registered memory, with one or two words changed, cut or appended. After
 //! each, the responder has to answer a call of NULL.
 //!
-//! A message depends on a seed alone. Only handles and offsets are those of the memory that is registered for it; a
-//! [`Recipe`] has their positions, and can be replayed.
+//! A message depends on a seed alone. Only handles and offsets come from the memory that is registered for the message;
+//! a [`Recipe`] has their positions, and can be replayed.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -80,14 +80,14 @@ impl Fuzzed {
     }
 }
 
-/// A message, with the positions of its segments of memory.
+/// A message, with the positions of memory segments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     schema: u32,
-    /// The seed that it was made from.
+    /// The seed of the message.
     pub seed: u64,
     rpcrdma_version: String,
-    /// Its octets, with a handle and an offset of zeros where there is memory.
+    /// The octets, with a handle and an offset of zeros for each memory segment.
     octets: Vec<u8>,
     memory: Vec<AdvertisedSegment>,
 }
@@ -253,7 +253,7 @@ pub fn fuzz<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, bounds: &Bounds)
 /// Sends one message again.
 ///
 /// # Errors
-/// [`ProbeError::OtherVersion`] if it is one of another version of RPC-over-RDMA, and those of [`fuzz`].
+/// [`ProbeError::OtherVersion`] for a recipe of another version of RPC-over-RDMA, and the errors of [`fuzz`].
 pub fn replay<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, recipe: &Recipe) -> Result<Fuzzed, ProbeError> {
     if recipe.rpcrdma_version != suite.version.to_string() {
         return Err(ProbeError::OtherVersion(recipe.rpcrdma_version.clone()));

@@ -15,7 +15,7 @@ use crate::raw::Arrival;
 #[derive(Default)]
 pub(super) struct Faults {
     found: Vec<(Verdict, String)>,
-    /// Rules that the case's own message breaks: an answer that echoes it breaks them too.
+    /// Rules that the case's own message breaks: an answer that echoes the message breaks the same rules.
     own: Vec<&'static str>,
 }
 
@@ -63,19 +63,19 @@ impl Faults {
     }
 }
 
-/// The message sent, and its terms.
+/// The message sent, and the terms of the connection.
 pub(super) struct Question<'a> {
     pub(super) version: Version,
     pub(super) xid: u32,
     pub(super) message: &'a [u8],
-    /// Both ends have announced that they support remote invalidation (RFC 8797 section 4.1).
+    /// Both ends have announced support for remote invalidation (RFC 8797 section 4.1).
     pub(super) may_invalidate: bool,
     /// True to distinguish `GARBAGE_ARGS` from other RPC Replies.
     pub(super) tells_garbage: bool,
 }
 
 impl Question<'_> {
-    /// Returns the outcome that an answer means; its faults are added to `faults`.
+    /// Returns the outcome that an answer means; faults of the answer are added to `faults`.
     pub(super) fn outcome(&self, answer: &Arrival, faults: &mut Faults) -> Outcome {
         faults.except_those_of(self.version, self.message);
         self.invalidation(answer, faults);
@@ -128,7 +128,7 @@ impl Question<'_> {
         matches!(reply, Some(ReplyBody::Accepted { status: AcceptStatus::GARBAGE_ARGS, .. }))
     }
 
-    /// Judges a reply alone and by its call.
+    /// Judges a reply alone and together with the call.
     fn reply(&self, octets: &[u8], faults: &mut Faults) {
         let mut take = |finding: &Finding<'_>| faults.take(finding);
         match self.version.family() {

@@ -1,4 +1,4 @@
-//! Memory that is advertised to the peer, with octets around it that must not change.
+//! Memory that is advertised to the peer, between octets that must not change.
 
 use rpcrdma::segment::Segment;
 use rpcrdma_verbs::{Access, Error, Verbs};
@@ -20,7 +20,7 @@ pub(super) struct Area<V: Verbs> {
 pub(super) struct Withdrawn {
     /// The advertised octets.
     pub(super) octets: Vec<u8>,
-    /// True if octets around them were changed.
+    /// True if octets before or after the memory were changed.
     pub(super) overrun: bool,
 }
 
@@ -40,7 +40,7 @@ impl<V: Verbs> Area<V> {
         Self { region, length }
     }
 
-    /// Returns its segment.
+    /// Returns the segment for the peer.
     pub(super) fn segment(&self, verbs: &V) -> Segment {
         let whole = verbs.segment(&self.region);
         let length = u32::try_from(self.length).unwrap_or(u32::MAX);

@@ -1,16 +1,16 @@
 //! `rpcrdma-probe`: sends a responder all kinds of valid and invalid messages of a requester, and judges the
 //! responder's reactions.
 //!
-//! Each case has a connection of its own. First a call of NULL is made, which gives the requester its credits. Then the
-//! message of the case is sent, with memory advertised if it needs some, and with octets around that memory that must
-//! not change. The answer, or its absence, is compared with what the specification asks for; replies are also judged by
-//! the rules of [`rpcrdma::rules`]. At the end another call of NULL shows that the responder still answers: on this
-//! connection, or, if the responder has ended it, on another one.
+//! Each case has a new connection. First a call of NULL is made, which gives the requester credits. Then the message of
+//! the case is sent, with advertised memory if needed, between octets that must not change. The answer, or the absence
+//! of one, is compared with the specification; replies are also judged by the rules of [`rpcrdma::rules`]. At the end
+//! another call of NULL shows that the responder still answers: on this connection, or, if the responder has ended the
+//! connection, on another one.
 //!
 //! Servers also make calls, in the reverse direction. In those cases the server is made to call first, and the message
-//! answers its call.
+//! answers that call.
 //!
-//! It runs over every provider, including the loopback:
+//! The module runs over every provider, including the loopback:
 //!
 //! ```
 //! use std::thread;
@@ -69,7 +69,7 @@ pub(crate) use session::{octets, word};
 use prober::{Prober, Test};
 use selected::Selected;
 
-/// Runs all cases of the suite, and writes the verdicts as they are known.
+/// Runs all cases of the suite, and writes each verdict at once.
 ///
 /// # Errors
 /// A [`ProbeError`]. A responder that breaks a rule is no error.

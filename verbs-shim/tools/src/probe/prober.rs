@@ -22,7 +22,7 @@ use crate::raw::Arrival;
 pub(super) enum Test<'a> {
     /// Its message.
     Message,
-    /// A call whose results are compared with those of another call.
+    /// A call whose results are compared with another call.
     Service(&'a ServiceCase),
     /// Such a call, with the word at this Position in a Read chunk.
     Position(&'a ServiceCase, usize),
@@ -242,7 +242,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         Ok((outcome, answers_on))
     }
 
-    /// Withdraws all memory, and checks that the octets around it are unchanged.
+    /// Withdraws all memory, and checks that the surrounding octets are unchanged.
     fn withdraw(&self, session: &mut Session<'a, V>, faults: &mut Faults) -> Result<Vec<Withdrawn>, Error> {
         let areas = std::mem::take(&mut session.areas).into_iter().map(|area| area.withdraw(self.verbs));
         let areas = areas.collect::<Result<Vec<_>, _>>()?;

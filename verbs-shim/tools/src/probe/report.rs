@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::case::Verdict;
 use super::suite::Form;
 
-/// Version of the records. Fields may be added; none is removed or changes its meaning.
+/// Version of the records. Fields may be added; no field is removed or changes meaning.
 pub(super) const SCHEMA: u32 = 1;
 
 /// The examined peer, by address. `None` for a requester that has not connected, or if there may be several.
@@ -25,7 +25,7 @@ pub(crate) enum Examined {
 pub struct Judgement {
     /// The name of the case.
     pub case: &'static str,
-    /// The slug of its rule.
+    /// The slug of the rule.
     pub rule: &'static str,
     /// Section of the specification.
     pub section: &'static str,
@@ -35,7 +35,7 @@ pub struct Judgement {
     pub observed: String,
     /// Verdict about the reaction.
     pub verdict: Verdict,
-    /// True if it still answered NULL afterwards, or, for a requester, called again.
+    /// True if the peer still answered NULL afterwards, or, for a requester, called again.
     pub alive_after: bool,
 }
 
@@ -43,11 +43,11 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
-    /// It reacted as the specification asks.
+    /// The peer reacted as the specification asks.
     pub conforms: usize,
-    /// It broke a rule.
+    /// The peer broke a rule.
     pub violates: usize,
-    /// It did something that others may fail on.
+    /// The peer did something that makes other implementations fail.
     pub hazard: usize,
     /// There was nothing to judge.
     pub not_judged: usize,

@@ -28,7 +28,7 @@ pub(super) struct Session<'a, V: Verbs> {
     granted: u32,
     /// Messages that came while another one was awaited.
     early: VecDeque<Arrival>,
-    /// The RPC Reply to the last Call in the reverse direction, without its XID.
+    /// The RPC Reply to the last Call in the reverse direction, without the XID.
     pub(super) reply: Vec<u8>,
     pub(super) areas: Vec<Area<V>>,
 }
@@ -159,7 +159,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         message
     }
 
-    /// Registers memory with these octets. Returns its encoded segment.
+    /// Registers memory with these octets. Returns the encoded segment.
     pub(super) fn advertise(&mut self, content: &[u8], usage: Usage) -> Result<Vec<u8>, Error> {
         let region = self.peer.register(Area::<V>::around(content), access(usage))?;
         let area = Area::new(region, content.len());
@@ -214,7 +214,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(is_reply(self.version, &answer.octets))
     }
 
-    /// Returns the RPC message that answers a call without chunks. Messages before it stay to be taken.
+    /// Returns the RPC message that answers a call without chunks. Earlier messages stay in the queue.
     pub(super) fn call(&mut self, xid: u32, call: &[u8]) -> Result<Option<Arrival>, Error> {
         self.send([&octets(&[xid, 1, CREDITS, 0, 0, 0, 0]), call].concat())?;
         let mut others = Vec::new();
@@ -223,7 +223,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(answer)
     }
 
-    /// Returns the message with this XID. Messages before it are added to `others`.
+    /// Returns the message with this XID. Earlier messages are added to `others`.
     fn answer_to(&mut self, xid: u32, others: &mut Vec<Arrival>) -> Result<Option<Arrival>, Error> {
         let until = Instant::now() + self.suite.patience;
         while let Some(arrival) = self.next_until(until)? {

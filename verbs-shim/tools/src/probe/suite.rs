@@ -16,7 +16,7 @@ pub enum Form {
     Table,
     /// JSON, one object per line.
     Json,
-    /// Verdict, case, rule, expected and observed reaction, and the section, with tabs between them.
+    /// Verdict, case, rule, expected and observed reaction, and the section, separated by tabs.
     Tabs,
 }
 
@@ -45,7 +45,7 @@ pub struct Suite {
     pub patience: Duration,
     /// Time after which a missing answer counts as silence.
     pub silence: Duration,
-    /// Names of the only cases to try, besides those of `rules`; all cases if both are empty.
+    /// Names of the only cases to try, besides the cases of `rules`; all cases if both are empty.
     pub cases: Vec<String>,
     /// Rules of the only cases to try, besides `cases`.
     pub rules: Vec<String>,

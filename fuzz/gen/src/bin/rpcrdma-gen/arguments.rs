@@ -19,8 +19,8 @@ jq -r .rule calls/*.json | sort | uniq -c counts them by the rule they break.
 
 Exit status: 0 if all was written; 2 if not, or for wrong usage.";
 
-/// Write test messages of RPC-over-RDMA, valid and broken: for each, the rules that it breaks, where, and what a
-/// responder and a requester have to do about it.
+/// Write test messages of RPC-over-RDMA, valid and broken: for each, the broken rules, the place of the defect, and the
+/// reactions due from a responder and a requester.
 #[derive(Debug, Parser)]
 #[command(name = "rpcrdma-gen", after_help = EXAMPLES, max_term_width = 100, disable_version_flag = true)]
 pub(crate) struct Arguments {
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Version and wire format: 1; 2a for version 2 as in drafts -00 to -02, 2b as in -03 to -07
     #[arg(long, default_value = "1", value_parser = version)]
     pub(crate) version: VersionArgument,
-    /// Put the defects into the valid messages of this capture, one of each shape. They are valid by the rules
+    /// Put the defects into the valid messages of this capture, one of each shape. Such messages are valid by the rules
     /// of this project
     #[arg(long, value_name = "CAPTURE")]
     pub(crate) from: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 /// Form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// A directory: each message a file of its octets, with a record in JSON beside it
+    /// A directory: for each message a file of octets and a record in JSON
     Files,
     /// A directory of octets alone, each message once
     Corpus,
@@ -59,13 +59,13 @@ pub(crate) enum Output {
     Header,
     /// A Rust module
     Module,
-    /// A RoCEv2 capture. Its queue pairs and times differ each time, the messages do not
+    /// A RoCEv2 capture. Queue pairs and times differ each time, the messages do not
     Capture,
-    /// The same over iWARP. It is the same file each time
+    /// The same over iWARP. The file is the same each time
     Iwarp,
 }
 
-/// A role by its name.
+/// A role by name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoleArgument(pub(crate) Role);
 
@@ -74,7 +74,7 @@ fn role(name: &str) -> Result<RoleArgument, String> {
     role.map(RoleArgument).ok_or_else(|| "it is call or reply".to_owned())
 }
 
-/// A format by its name.
+/// A format by name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VersionArgument(pub(crate) Format);
 

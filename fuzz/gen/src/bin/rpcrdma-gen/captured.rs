@@ -60,7 +60,7 @@ fn shape(message: &Message) -> (Vec<u32>, Vec<usize>, Option<usize>, bool) {
     (positions, writes, message.reply.as_ref().map(Vec::len), message.inline.is_some())
 }
 
-/// The message, if it was sent as a Call or Reply and breaks no rule.
+/// The message, if sent as a Call or Reply and valid by all rules.
 fn valid(format: Format, role: Role, send: &rpcrdma_dissector::Message) -> Option<Message> {
     let direction = if role == Role::Call { Direction::Call } else { Direction::Reply };
     let is_of_role = send.rpc.as_ref().is_some_and(|rpc| rpc.direction == direction);

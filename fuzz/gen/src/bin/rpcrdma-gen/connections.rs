@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_secs(10);
 /// Octets of a Receive: no message is longer.
 const RECEIVE: usize = 8192;
 
-/// Writes the capture: for each message a connection is set up, carries it, after the Call if it answers one, and ends.
+/// Writes the capture: each message has a connection, on which a Reply may follow a Call.
 pub(crate) fn capture(path: &Path, cases: &[Case]) -> Result<(), Box<dyn Error>> {
     let fabric = Fabric::captured(std::io::BufWriter::new(File::create(path)?), PathMtu::Octets4096)?;
     let (requester, responder) = (fabric.adapter(REQUESTER)?, fabric.adapter(RESPONDER)?);
@@ -62,7 +62,7 @@ impl<'a> End<'a> {
         Ok(Self { adapter, domain, queue_pair, _receive: receive })
     }
 
-    /// Sends a message, and waits until it has been.
+    /// Sends a message, and waits for the completion.
     fn send(&self, octets: &[u8]) -> Result<(), Box<dyn Error>> {
         let region = self.adapter.register(&self.domain, octets.to_vec(), Access::LOCAL_WRITE)?;
         self.adapter.post(&self.queue_pair, Work::new(1, Operation::Send, Local::all(&region, octets.len())))?;

@@ -8,12 +8,12 @@ use rpcrdma_gen::Case;
 
 use crate::record::Record;
 
-/// The name of the files of a message, without what says which it is.
+/// The name of the files of a message, without the number.
 fn stem(number: usize, case: &Case) -> String {
     format!("{number:05}-{}", case.name.replace('/', "."))
 }
 
-/// Writes each message, its record, and the Call that it answers if that belongs to it.
+/// Writes each message, the record, and the Call of a Reply if the verdict needs the Call.
 pub(crate) fn directory(path: &Path, cases: &[Case]) -> io::Result<()> {
     std::fs::create_dir_all(path)?;
     for (number, case) in cases.iter().enumerate() {

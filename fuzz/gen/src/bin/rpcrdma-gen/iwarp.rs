@@ -13,7 +13,7 @@ const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 const FIRST_PORT: u16 = 32768;
 /// Connections after which the ports begin anew.
 const PORTS: usize = 32768;
-/// Octets of a message in one FPDU: with what is around them, no segment has more than 1460.
+/// Octets of a message in one FPDU: with all headers, no segment has more than 1460.
 const SEGMENT: usize = 1424;
 /// Nanoseconds between two frames.
 const STEP: u64 = 1000;
@@ -23,7 +23,7 @@ const SYN: u8 = 0x02;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 
-/// Writes the capture: for each message a connection is set up, carries it, after the Call if it answers one, and ends.
+/// Writes the capture: each message has a connection, on which a Reply may follow a Call.
 pub(crate) fn capture(path: &Path, cases: &[Case]) -> io::Result<()> {
     let mut file = Pcap::new(BufWriter::new(std::fs::File::create(path)?))?;
     for (number, case) in cases.iter().enumerate() {
@@ -41,10 +41,10 @@ pub(crate) fn capture(path: &Path, cases: &[Case]) -> io::Result<()> {
     file.0.flush()
 }
 
-/// A tagged DDP segment, the last of its message: an RDMA Write without octets.
+/// A tagged DDP segment, the last of the message: an RDMA Write without octets.
 const EMPTY_WRITE: [u8; 14] = [0xc1, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// A capture file, and the time of its next frame.
+/// A capture file, and the time of the next frame.
 struct Pcap<W>(W, u64);
 
 impl<W: Write> Pcap<W> {
@@ -74,11 +74,11 @@ struct Connection<'a, W> {
     responder: Stream,
 }
 
-/// Position of an end in its stream.
+/// Position of an end in the stream.
 struct Stream {
-    /// The number of its next octet.
+    /// The number of the next octet.
     next: u32,
-    /// Its Sends so far.
+    /// Number of Sends so far.
     sent: u32,
 }
 
@@ -96,7 +96,7 @@ impl<'a, W: Write> Connection<'a, W> {
         Ok(connection)
     }
 
-    /// An RDMAP Send, in as many DDP segments as it needs.
+    /// An RDMAP Send, in as many DDP segments as needed.
     fn message(&mut self, from: Role, octets: &[u8]) -> io::Result<()> {
         let (own, _) = self.streams(from);
         own.sent += 1;

@@ -17,7 +17,7 @@ use rpcrdma_gen::{Base, Case, Choices};
 
 use arguments::{Arguments, Output};
 
-/// It could not do what was asked.
+/// The program could not do what was asked.
 const UNUSABLE: u8 = 2;
 
 fn main() -> ExitCode {

@@ -8,25 +8,25 @@ use serde::Serialize;
 pub(crate) struct Record<'a> {
     r#type: &'static str,
     schema: u32,
-    /// Name of its origin; several random messages may have the same one.
+    /// Name of the origin; several random messages may have the same one.
     name: &'a str,
-    /// The file with its octets, beside the record.
+    /// The file with the octets, beside the record.
     file: &'a str,
-    /// The file with the Call that it answers, if the verdict is about both.
+    /// The file with the Call of a Reply, if the verdict is about both.
     call_file: Option<&'a str>,
     version: &'static str,
     role: &'static str,
     length_octets: usize,
-    /// The rule that it breaks, or `valid`.
+    /// The broken rule, or `valid`.
     rule: &'static str,
     severity: Option<&'static str>,
     /// Octets from the start to what is wrong.
     offset: Option<usize>,
     section: Option<&'static str>,
-    /// Reaction due from its receiver; null if that is not specified.
+    /// Reaction due from the receiver; null if that is not specified.
     responder: Option<&'static str>,
     requester: Option<&'static str>,
-    /// The other rules that it breaks by the same defect.
+    /// Other rules that the same defect breaks.
     also: Vec<AlsoBroken>,
 }
 

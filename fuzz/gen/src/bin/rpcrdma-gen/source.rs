@@ -77,7 +77,7 @@ pub(crate) fn module(cases: &[Case]) -> String {
 const MODULE: &str = "\
 //! Test messages of RPC-over-RDMA, made by rpcrdma-gen.
 
-/// A message, and what is right about it.
+/// A message, and the right verdict.
 #[derive(Debug)]
 pub struct TestMessage {
     /// Origin of the message.
@@ -86,7 +86,7 @@ pub struct TestMessage {
     pub version: &'static str,
     /// `call` or `reply`.
     pub role: &'static str,
-    /// The rule that it breaks, or `valid`.
+    /// The broken rule, or `valid`.
     pub rule: &'static str,
     /// Octets before what is wrong.
     pub offset: Option<usize>,
@@ -98,6 +98,6 @@ pub struct TestMessage {
     pub octets: &'static [u8],
 }
 
-/// All of them.
+/// All names.
 #[rustfmt::skip]
 ";

@@ -5,13 +5,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A temporary file beside the target, which replaces the target when it is complete. Dropping it removes the temporary
-/// file and leaves the target as it was.
+/// A temporary file beside the target, which replaces the target when complete. Dropping this value removes the
+/// temporary file and leaves the target unchanged.
 ///
 /// A target that is not a regular file, such as a pipe or `/dev/null`, is written to directly.
 pub(crate) struct Destination {
     file: File,
-    /// The temporary file, unless the target is written to directly, and the file that it replaces.
+    /// The temporary file, unless the target is written to directly, and the file to replace.
     replaces: Option<(PathBuf, PathBuf)>,
 }
 
@@ -19,7 +19,7 @@ impl Destination {
     /// Creates the temporary file.
     ///
     /// # Errors
-    /// The target is a directory, or may not be written; or the temporary file cannot be created in its directory.
+    /// The target is a directory, or may not be written; or the temporary file cannot be created in the same directory.
     pub(crate) fn new(target: &Path) -> io::Result<Self> {
         let permissions = match OpenOptions::new().write(true).open(target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -1,4 +1,4 @@
-//! Copies a file from or to an NFSv4.0 server over an RDMA adapter, or lists a directory of it.
+//! Copies a file from or to an NFSv4.0 server over an RDMA adapter, or lists a directory.
 //!
 //! ```sh
 //! nfs4-cp nfs://192.0.2.1/file /tmp/file
@@ -28,7 +28,7 @@ use self::nfs4::{Error, Location, Nfs4, Options};
 use self::progress::Watch;
 
 const PROGRAM: &str = "nfs4-cp";
-/// Exit status after SIGINT, as shells report it.
+/// Exit status after SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
 
 /// The command line.

@@ -1,4 +1,4 @@
-//! Progress of a copy on standard error, and its interruption.
+//! Progress of a copy on standard error, and interruption by signals.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// Silence that is shown.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Watches the octets of a copy: shows them, and stops the copy after SIGINT or SIGTERM.
+/// Watches the octets of a copy: shows the count, and stops the copy after SIGINT or SIGTERM.
 pub(crate) struct Watch {
     bar: ProgressBar,
     start: Instant,

@@ -16,7 +16,7 @@ const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Ou
     Case::new(name, about, send, asks)
 }
 
-/// Section 4.5.2 says SHOULD. A procedure without arguments may accept the ones that it gets.
+/// Section 4.5.2 says SHOULD. A procedure without arguments may accept unexpected ones.
 const MISPLACED: Outcomes = &[
     (Outcome::GarbageArgs, Verdict::Conforms),
     (Outcome::Reply, Verdict::NotJudged),

@@ -1,4 +1,4 @@
-//! Version 2 in the wire format of drafts -00 to -02. The sections are those of draft -01, which has no numbers.
+//! Version 2 in the wire format of drafts -00 to -02. Sections are from draft -01, which has no numbers.
 
 use rpcrdma::v2::Family;
 use rpcrdma_verbs::Version;

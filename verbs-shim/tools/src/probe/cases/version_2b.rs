@@ -1,4 +1,4 @@
-//! Version 2 in the wire format of drafts -03 to -07. The sections are those of draft -07.
+//! Version 2 in the wire format of drafts -03 to -07. Sections are from draft -07.
 
 use rpcrdma::v2::{ErrorCode, Family};
 use rpcrdma_verbs::Version;
@@ -10,7 +10,7 @@ use crate::probe::case::{
 use Piece::{Fixed, FixedOfAnother, FixedOfNone, Next, Null, NullIn, NullOfAnother, OfVersion, PartOfNull, Words};
 
 const VERS_MISMATCH: Outcomes = &[(Outcome::Error(ErrorCode::VERS_MISMATCH), Verdict::Conforms)];
-/// It must not be sent, but the reaction is not specified.
+/// The message is forbidden, but the reaction is not specified.
 const NOT_PARSED: Outcomes =
     &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms), (Outcome::Reply, Verdict::Hazard)];
 

@@ -7,7 +7,7 @@ use Piece::{Fixed, FixedOfAnother, Next, Null, Reply, ReplyOfAnother, Segment, W
 const MSG: Piece = Fixed(0);
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 
-/// The reply is accepted, so another Call can be made; its time is not specified.
+/// The reply is accepted, so another Call can be made; the time of that Call is not specified.
 const TAKEN: Outcomes = &[
     (Outcome::NextCall, Verdict::Conforms),
     (Outcome::Silence, Verdict::NotJudged),

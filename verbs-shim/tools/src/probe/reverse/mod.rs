@@ -1,9 +1,9 @@
 //! Examines a responder as the requester of the reverse direction (RFC 8167): an NFS server recalls delegations by
-//! Calls on the connection of its client (RFC 8881 section 20.2).
+//! Calls on the client's connection (RFC 8881 section 20.2).
 //!
-//! The client of a case has the read delegations of two files. When the first is recalled, it judges the Call, and
-//! sends the message of the case instead of the reply. Then the second is recalled, to see if the server calls again.
-//! Another connection makes the server recall both, because the first connection may be over, and returns the
+//! The client of a case has the read delegations of two files. When the first is recalled, the client judges the Call,
+//! and sends the message of the case instead of the reply. Then the second is recalled, to see if the server calls
+//! again. Another connection makes the server recall both, because the first connection may be over, and returns the
 //! delegations in the end.
 
 mod cases;
@@ -26,7 +26,7 @@ use nfs41::Nfs41;
 
 /// A case of the reverse direction.
 pub(super) struct ReverseCase {
-    /// Its message is the answer to the Call of the server.
+    /// The message answers the Call of the server.
     pub(super) case: Case,
     /// The client has asked for Calls.
     has_backchannel: bool,
@@ -42,7 +42,7 @@ pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ReverseCase> +
 /// to judge.
 type Observed = Result<(Option<Outcome>, bool), &'static str>;
 
-/// Makes the server call on the first connection, answers, and observes its reaction.
+/// Makes the server call on the first connection, answers, and observes the reaction.
 pub(super) fn observe<'a, V: Verbs>(
     session: &mut Session<'a, V>,
     other: &mut Session<'a, V>,
@@ -69,15 +69,15 @@ pub(super) fn observe<'a, V: Verbs>(
 /// A file that was created for a case.
 struct File {
     name: String,
-    /// The stateid of its delegation.
+    /// The stateid of the delegation.
     delegation: Option<Vec<u8>>,
     is_gone: bool,
 }
 
 /// Files of which a case has delegations.
 const FILES: usize = 2;
-/// The most files that it creates for that. Linux remembers the handles of files that it recalled in the last minute, in
-/// a Bloom filter, and delegates no file that is in it, or only seems to be.
+/// Maximum number of files created for that. Linux remembers the handles of files that were recalled in the last
+/// minute, in a Bloom filter, and delegates no file that is in the filter, or only seems to be.
 const MOST_FILES: usize = 6;
 
 /// State of a running case.
@@ -90,7 +90,7 @@ struct Trial<'t, 'a, V: Verbs> {
 }
 
 impl<V: Verbs> Trial<'_, '_, V> {
-    /// Creates and opens files, until two of them are delegated.
+    /// Creates and opens files, until two are delegated.
     fn prepare(&mut self, names: &str, has_backchannel: bool) -> Result<Result<(), &'static str>, Error> {
         let until = Instant::now() + self.suite.patience;
         let most = if has_backchannel { MOST_FILES } else { FILES };
@@ -113,7 +113,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
         self.files.iter().filter(|file| file.delegation.is_some()).count()
     }
 
-    /// Tries to remove one of the files, which makes the server recall its delegation.
+    /// Tries to remove one of the files, which makes the server recall the delegation.
     fn recall(&mut self, file: usize) -> Result<(), Error> {
         let Some(file) = self.files.get_mut(file) else { return Ok(()) };
         file.is_gone = nfs41::remove(self.other, &file.name)?;
@@ -135,7 +135,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
         self.watch(0, false, faults).map(Ok)
     }
 
-    /// Returns the XID of a recall, and the right reply to it. Calls of NULL before it are answered.
+    /// Returns the XID of a recall, and the right reply. Earlier calls of NULL are answered.
     fn recalled(&mut self, faults: &mut Faults) -> Result<Option<(u32, Vec<u8>)>, Error> {
         let until = Instant::now() + 4 * self.suite.silence;
         while let Some(arrival) = self.session.next_until(until)? {
@@ -152,7 +152,8 @@ impl<V: Verbs> Trial<'_, '_, V> {
         Ok(None)
     }
 
-    /// Observes the server's next action about its Call with this XID, or otherwise; returns if it still answers.
+    /// Observes the server's next action about the Call with this XID, or otherwise; returns true if the server still
+    /// answers.
     fn watch(&mut self, xid: u32, is_called: bool, faults: &mut Faults) -> Result<(Option<Outcome>, bool), Error> {
         let until = Instant::now() + 4 * self.suite.silence;
         let mut came = Vec::new();
@@ -176,7 +177,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
         Ok((wrong.or_else(|| outcomes.first().copied().filter(|_| !self.session.is_over())), answers_on))
     }
 
-    /// Returns the delegations, and removes the files. Returns true if they are gone.
+    /// Returns the delegations, and removes the files. Returns true if the files are gone.
     fn clean_up(&mut self) -> Result<bool, Error> {
         let until = Instant::now() + self.suite.patience;
         for file in self.files.iter().filter(|file| !file.is_gone) {
@@ -194,7 +195,8 @@ impl<V: Verbs> Trial<'_, '_, V> {
     }
 }
 
-/// Returns true if a message is a Call. One that does not come in the Send is: only its Responder offers memory.
+/// Returns true if a message is a Call. One that does not come in the Send is: only the Responder of a Long Call offers
+/// memory.
 fn is_call(arrival: &Arrival) -> bool {
     match word(&arrival.octets, 3) {
         Some(0) => inline(&arrival.octets).and_then(MessageType::peek).is_some_and(|(_, of)| of == MessageType::CALL),
@@ -202,7 +204,7 @@ fn is_call(arrival: &Arrival) -> bool {
     }
 }
 
-/// Returns a Call and the right reply to it, from the second word on. `None` if it is neither NULL nor a recall.
+/// Returns a Call and the right reply, from the second word on. `None` for a Call other than NULL and a recall.
 fn answered<'a>(arrival: &'a Arrival, faults: &mut Faults) -> Option<(RpcCall<'a>, Vec<u8>)> {
     let (call, arguments) = RpcCall::decode(inline(&arrival.octets)?).ok()?;
     if !nfs41::is_asked_for(&call) {
@@ -211,7 +213,7 @@ fn answered<'a>(arrival: &'a Arrival, faults: &mut Faults) -> Option<(RpcCall<'a
     nfs41::reply_to(&call, arguments).map(|reply| (call, reply))
 }
 
-/// Returns the outcome of a message of the server while its Call with this XID is outstanding.
+/// Returns the outcome of a message of the server while the Call with this XID is outstanding.
 fn outcome(arrival: &Arrival, xid: u32) -> Outcome {
     let octets = &arrival.octets;
     match (word(octets, 3), word(octets, 4)) {

@@ -75,7 +75,7 @@ impl Nfs41 {
         Ok(if reclaimed == Some(0) { Ok(client) } else { Err("RECLAIM_COMPLETE fails") })
     }
 
-    /// Makes a COMPOUND of the session, on any connection. Returns its reply from the second word on.
+    /// Makes a COMPOUND of the session, on any connection. Returns the reply from the second word on.
     fn compound<V: Verbs>(
         &mut self,
         session: &mut Session<'_, V>,
@@ -87,7 +87,7 @@ impl Nfs41 {
         NfsCall::compound(1, 1 + count, &[&sequence, operations].concat()).reply(session)
     }
 
-    /// Creates a file in the root. Returns the stateid of its read delegation, if the server grants one. An inner error
+    /// Creates a file in the root. Returns the stateid of the read delegation, if the server grants one. An inner error
     /// means that there is no such file now.
     pub(super) fn delegated<V: Verbs>(
         &mut self,
@@ -150,14 +150,14 @@ fn read_delegation(reply: &[u8]) -> Option<Vec<u8>> {
     is_granted.then(|| part(reply, delegation + 1, 16)).flatten()
 }
 
-/// Removes a file in the root, as another client. Returns true if it is gone.
+/// Removes a file in the root, as another client. Returns true if the file is gone.
 pub(super) fn remove<V: Verbs>(session: &mut Session<'_, V>, name: &str) -> Result<bool, Error> {
     let remove = [octets(&[24, 28]), opaque(name.as_bytes())].concat();
     let status = NfsCall::compound(0, 2, &remove).reply(session)?.and_then(|reply| word(&reply, 5));
     Ok(status == Some(0))
 }
 
-/// Returns the RPC Reply to a callback from its second word on, if it is NULL or a recall.
+/// Returns the RPC Reply to NULL or a recall from the second word on.
 pub(super) fn reply_to(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Vec<u8>> {
     const CB_SEQUENCE: u32 = 11;
     const CB_RECALL: u32 = 4;

@@ -26,9 +26,10 @@ pub(super) enum NfsOperation {
     Read(u32),
     /// READLINK of the symbolic link.
     Readlink,
-    /// READDIR of the root: its results must not be reduced.
+    /// READDIR of the root: the results must not be reduced.
     Readdir,
-    /// WRITE of this many octets to the beginning of the scratch file, over zeros, and READ of them. NFSv4 only.
+    /// WRITE of this many octets to the beginning of the scratch file, over zeros, and READ of the same octets. NFSv4
+    /// only.
     Write(u32),
 }
 
@@ -42,9 +43,9 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 /// Reason for a call without results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotMade {
-    /// It has no reply that is inline and accepted.
+    /// No inline and accepted reply came.
     NotAccepted,
-    /// It has this status of NFS; the name, if it is known.
+    /// The reply has this status of NFS; the name, if known.
     Status(u32, Option<&'static str>),
 }
 
@@ -58,7 +59,7 @@ impl fmt::Display for NotMade {
     }
 }
 
-/// A procedure with its arguments.
+/// A procedure with arguments.
 pub(crate) struct NfsCall {
     version: u32,
     procedure: u32,
@@ -142,7 +143,7 @@ fn write(data: &[u8]) -> Vec<u8> {
     [octets(&[38, 0, 0, 0, 0, 0, 0, 2]), opaque(data)].concat()
 }
 
-/// Returns the handle of this name in the root, or of the root, in XDR: with its length, and padded.
+/// Returns the handle of this name in the root, or of the root, in XDR: with the length, and padded.
 fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>) -> Result<Result<Vec<u8>, NotMade>, Error> {
     const GETFH: u32 = 10;
     let results = match compound(name, 1, &octets(&[GETFH])).make(session)? {
@@ -163,14 +164,14 @@ impl NfsCall {
         Self { version: 4, procedure: 1, arguments }
     }
 
-    /// Its RPC Call, by the superuser (RFC 5531 section 9, AUTH_SYS).
+    /// The RPC Call, by the superuser (RFC 5531 section 9, AUTH_SYS).
     pub(super) fn message(&self, xid: u32) -> Vec<u8> {
         let mut call = octets(&[xid, 0, 2, 100_003, self.version, self.procedure, 1, 20, 0, 0, 0, 0, 0, 0, 0]);
         call.extend(&self.arguments);
         call
     }
 
-    /// Makes it without chunks. Returns its reply from the second word on, if it is accepted and its status is good.
+    /// Makes the call without chunks. Returns an accepted reply with a good status, from the second word on.
     pub(crate) fn make<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Result<Vec<u8>, NotMade>, Error> {
         let Some(reply) = self.reply(session)? else { return Ok(Err(NotMade::NotAccepted)) };
         let (version, procedure) = (self.version, self.procedure);
@@ -182,7 +183,7 @@ impl NfsCall {
         })
     }
 
-    /// Makes it without chunks. Returns its reply, whatever the status of NFS is.
+    /// Makes the call without chunks. Returns the reply, whatever the status of NFS is.
     pub(crate) fn reply<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
         let xid = session.fresh_xid();
         let answer = session.call(xid, &self.message(xid))?;

@@ -1,6 +1,6 @@
 //! Calls of NFSv3 and NFSv4.0 that have data: in Read and Write chunks of odd shapes, besides a Reply chunk, and
-//! without the data in a Write chunk that must not have it (RFC 8267 sections 4 and 6.1). The results have to be those
-//! of a plain call of the same operation.
+//! without the data in a Write chunk, for data that a Write chunk must not have (RFC 8267 sections 4 and 6.1). The
+//! results have to equal the results of a plain call of the same operation.
 
 pub(super) mod calls;
 
@@ -24,7 +24,7 @@ pub(super) struct ServiceCase {
     operation: NfsOperation,
     /// Lengths of the segments of the Read chunk with the data of WRITE, with or without the padding.
     read: Option<&'static [u32]>,
-    /// True to put one word of the call in a Read chunk instead: each word in turn, on a connection of its own.
+    /// True to put one word of the call in a Read chunk instead: each word in turn, on another connection.
     pub(super) everywhere: bool,
     /// Lengths of the segments of the Write chunk, if there is one.
     write: Option<&'static [u32]>,
@@ -123,7 +123,7 @@ pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ServiceCase> +
     CASES.iter().filter(move |_| apply)
 }
 
-/// Returns true if cases of NFS can be tried: they are calls in version 1, and begin with NFSv4.
+/// Returns true if cases of NFS can be tried: such cases are calls in version 1, and begin with NFSv4.
 pub(super) fn apply(suite: &Suite) -> bool {
     suite.version == Version::One && suite.program == 100_003 && suite.program_version == 4
 }
@@ -192,7 +192,7 @@ pub(super) fn plain<V: Verbs>(
     }
 }
 
-/// A call without chunks, and its results.
+/// A call without chunks, and the results.
 pub(super) struct Plain {
     call: NfsCall,
     results: Vec<u8>,
@@ -204,7 +204,8 @@ impl Plain {
         self.call.message(0).len()
     }
 
-    /// Compares a reply with it. `areas`: memory of the Read chunk, of the Write chunk, and of the Reply chunk.
+    /// Compares a reply with the plain one. `areas`: memory of the Read chunk, of the Write chunk, and of the Reply
+    /// chunk.
     pub(super) fn compare(&self, service: &ServiceCase, reply: &[u8], areas: &[Withdrawn], faults: &mut Faults) {
         let Ok(message) = Message::decode(reply) else { return };
         let Some(chunks) = message.header.chunks() else { return };
@@ -219,7 +220,7 @@ impl Plain {
         self.judge(service, stream.get(4..).unwrap_or_default(), &data, faults);
     }
 
-    /// `stream`: the received Payload stream, without its first word. `data`: the octets that were reduced.
+    /// `stream`: the received Payload stream, without the first word. `data`: the octets that were reduced.
     fn judge(&self, service: &ServiceCase, stream: &[u8], data: &[u8], faults: &mut Faults) {
         if !data.is_empty() && service.operation == Readdir {
             return faults.add(Verdict::Violates, "reduced what is not eligible");

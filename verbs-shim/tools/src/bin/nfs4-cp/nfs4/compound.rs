@@ -1,5 +1,4 @@
-//! COMPOUND, the main procedure of NFSv4 (RFC 7530 section 15.2): its operations, and the maximum length of their
-//! results.
+//! COMPOUND, the main procedure of NFSv4 (RFC 7530 section 15.2): operations, and the maximum length of their results.
 
 use std::slice;
 
@@ -15,17 +14,17 @@ use super::{Error, Status};
 pub(super) struct Operation {
     code: u32,
     name: &'static str,
-    /// Maximum length of its results after the status in octets, without data that has a Write chunk.
+    /// Maximum length of the results after the status in octets, without data that has a Write chunk.
     results: u32,
 }
 
-/// Maximum length of a file handle, with its count.
+/// Maximum length of a file handle, including the count.
 const HANDLE: u32 = 4 + 128;
 const STATEID: u32 = 16;
 const VERIFIER: u32 = 8;
 /// Change of a directory: `change_info4`.
 const CHANGE: u32 = 4 + 8 + 8;
-/// A bitmap of the attributes of version 4.0, with its count; one additional word is allowed.
+/// A bitmap of the attributes of version 4.0, including the count; one additional word is allowed.
 const BITMAP: u32 = 4 + 3 * 4;
 /// Strings that the protocol does not limit: a name of a user, an address.
 const STRING: u32 = 4 + 1024;
@@ -168,7 +167,7 @@ impl Compound {
         compound
     }
 
-    /// Adds an operation; the caller appends its arguments to what is returned.
+    /// Adds an operation; the caller appends the arguments to the returned stream.
     pub(super) fn add(&mut self, operation: Operation, subject: &str) -> &mut Vec<u8> {
         self.operations.push((operation, subject.to_owned()));
         self.results = self.results.saturating_add(8).saturating_add(operation.results);
@@ -183,7 +182,7 @@ impl Compound {
         bitmap.iter().for_each(|word| put_u32(arguments, *word));
     }
 
-    /// Adds READ; its data comes into a Write chunk.
+    /// Adds READ; the data comes into a Write chunk.
     pub(super) fn read(&mut self, state: StateId, offset: u64, count: u32) {
         let arguments = self.add(READ, "");
         arguments.extend_from_slice(&state.0);
@@ -191,7 +190,7 @@ impl Compound {
         put_u32(arguments, count);
     }
 
-    /// Adds WRITE, which the server need not commit. It is the last operation: the data follows.
+    /// Adds WRITE, which the server need not commit. No operation may follow: the data follows.
     pub(super) fn write(&mut self, state: StateId, offset: u64, count: u32) {
         const UNSTABLE: u32 = 0;
         let arguments = self.add(WRITE, "");
@@ -213,7 +212,7 @@ impl Compound {
         self.results = self.results.saturating_add(octets);
     }
 
-    /// Returns true if it has an operation with a sequence number, which must not be sent twice.
+    /// Returns true if an operation has a sequence number, which must not be sent twice.
     pub(super) fn has_sequence(&self) -> bool {
         self.operations.iter().any(|(operation, _)| [OPEN, OPEN_CONFIRM, CLOSE].contains(operation))
     }
@@ -230,7 +229,7 @@ impl Compound {
         self.results.saturating_add(COMPOUND)
     }
 
-    /// Appends the arguments to a call, with the data if it is a WRITE.
+    /// Appends the arguments to a call, with the data of a WRITE.
     pub(super) fn put(&self, message: &mut Stream, data: Vec<u8>) {
         // Tag, minor version, number of operations.
         [0, 0, self.operations.len() as u32].iter().for_each(|word| message.push(&word.to_be_bytes()));

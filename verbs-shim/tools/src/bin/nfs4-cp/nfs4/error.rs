@@ -27,16 +27,16 @@ pub(crate) enum Error {
     Status(Status),
     /// The results do not match the request, at this offset in octets.
     Results(usize),
-    /// It is a file of another kind.
+    /// The file is of another kind.
     NotAFile(&'static str),
-    /// The file ended early: it became shorter while it was read.
+    /// The file ended early: the file became shorter during the copy.
     Short {
         /// Number of octets read.
         read: u64,
         /// Expected number of octets.
         of: u64,
     },
-    /// The server reports that an operation was carried out, but it had no effect.
+    /// The server reports that an operation was carried out, but there was no effect.
     NoProgress(&'static str),
     /// The server was restarted during the writes, and may have lost data that was not committed.
     Restarted,
@@ -63,20 +63,20 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// The server's lease time is not over since it started (RFC 7530 section 9.6.2).
+    /// The server has restarted, and the lease time is not over (RFC 7530 section 9.6.2).
     pub(crate) const GRACE: u32 = 10_013;
     /// There is no such file.
     pub(crate) const NO_ENTRY: u32 = 2;
     /// The server asks to try again later (RFC 7530 section 13.1.1.3).
     pub(crate) const DELAY: u32 = 10_008;
 
-    /// Returns true if it may succeed later.
+    /// Returns true if another attempt may succeed later.
     pub(crate) const fn passes(&self) -> bool {
         matches!(self.number, Self::GRACE | Self::DELAY)
     }
 
-    /// Returns true if the server has used up the sequence number of its COMPOUND: the operation with the number was
-    /// begun, and failed in a way that uses it up (RFC 7530 section 9.1.7).
+    /// Returns true if the server has used up the sequence number of the COMPOUND: the operation with the number was
+    /// begun, and failed in a way that uses up the number (RFC 7530 section 9.1.7).
     pub(crate) fn takes_sequence(&self) -> bool {
         let begun = ["OPEN", "OPEN_CONFIRM", "CLOSE"].contains(&self.operation);
         // STALE_CLIENTID, STALE_STATEID, BAD_STATEID, BAD_SEQID, BADXDR, RESOURCE, NOFILEHANDLE, MOVED
@@ -138,7 +138,7 @@ impl Error {
 }
 
 impl std::error::Error for Error {
-    /// The cause. A variant whose text is that of its error has the cause of that error.
+    /// The cause. A variant that shows the text of an inner error has the cause of that error.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Connect(error) => Some(error),

@@ -8,7 +8,7 @@ use super::{Attributes, Error, Found, Nfs4};
 /// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its name, as far as it is UTF-8.
+    /// The name, as far as valid in UTF-8.
     pub(crate) name: String,
     /// Its attributes.
     pub(crate) attributes: Attributes,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// `nfs://HOST[:PORT]/PATH`. Nothing is escaped in it.
+/// `nfs://HOST[:PORT]/PATH`. Nothing is escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     host: String,
@@ -16,7 +16,7 @@ pub(crate) struct Location {
 const PORT: u16 = 20_049;
 
 impl Location {
-    /// Parses a location. Returns `None` if it does not begin with `nfs://`, and so is a local file.
+    /// Parses a location. Returns `None` for a local file, without `nfs://`.
     pub(crate) fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix("nfs://")?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

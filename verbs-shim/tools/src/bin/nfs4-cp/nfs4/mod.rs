@@ -105,7 +105,7 @@ impl<V: Provider> Nfs4<V> {
         Ok(Found { handle, attributes })
     }
 
-    /// Makes a call without data, and waits for its reply, in which all operations have succeeded.
+    /// Makes a call without data, and waits for the reply, in which all operations have succeeded.
     fn run(&self, compound: &Compound) -> Result<Call, Error> {
         let flight = self.start(compound.clone(), self.call());
         self.land(flight)
@@ -116,7 +116,7 @@ impl<V: Provider> Nfs4<V> {
         compound::call().with_credentials(&self.user)
     }
 
-    /// Starts a call with the buffers of the previous call, if it has any.
+    /// Starts a call with the buffers of the previous call, if any.
     fn start(&self, compound: Compound, mut call: Call) -> Flight<V> {
         let message = call.message();
         message.clear();
@@ -158,8 +158,8 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
-    /// Waits for everything in flight, whatever the outcome: if a call were given up, its memory would be gone when the
-    /// server accesses it. If a call had no reply, no other reply will come on this connection.
+    /// Waits for everything in flight, whatever the outcome: the memory of a given-up call would be gone when the
+    /// server accesses that memory. If a call had no reply, no other reply will come on this connection.
     fn abandon<T>(&self, done: &Result<T, Error>, flights: &mut VecDeque<Transfer<V>>) {
         if matches!(done, Err(Error::Call(_) | Error::TimedOut(_))) {
             self.client.connection().disconnect();
@@ -194,7 +194,7 @@ impl Patience {
         Self { until: Instant::now().checked_add(longest), pause: Duration::from_millis(10) }
     }
 
-    /// Returns true if there is time for another attempt, after the pause before it.
+    /// Returns true if there is time for a pause and another attempt.
     fn is_left(&mut self, status: &Status) -> bool {
         const LONGEST: Duration = Duration::from_secs(1);
         if !status.passes() || self.until.is_some_and(|until| until < Instant::now() + self.pause) {

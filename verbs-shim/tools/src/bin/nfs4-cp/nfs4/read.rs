@@ -15,7 +15,7 @@ struct Data {
 }
 
 impl<V: Provider> Nfs4<V> {
-    /// Reads a whole file, and writes its octets to `sink` in order, directly from the registered buffers.
+    /// Reads a whole file, and writes the octets to `sink` in order, directly from the registered buffers.
     pub(crate) fn read(&self, file: &Found, sink: &mut impl Write) -> Result<u64, Error> {
         if file.attributes.kind != Some(1) {
             return Err(Error::NotAFile(file.attributes.kind_name()));

@@ -1,6 +1,6 @@
 //! Copying to the server: OPEN, WRITEs (RFC 7530 section 16.36) from Read chunks, COMMIT, CLOSE, RENAME.
 //!
-//! The data goes into a temporary file beside the target, so a copy that fails leaves the target as it was.
+//! The data goes into a temporary file beside the target, so a copy that fails leaves the target unchanged.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -24,14 +24,14 @@ const NEW_FILE: u32 = 0o644;
 struct Open {
     file: Found,
     state: StateId,
-    /// The next sequence number of its owner (RFC 7530 section 9.1.7).
+    /// The next sequence number of the owner (RFC 7530 section 9.1.7).
     sequence: u32,
 }
 
 /// Results of an OPEN.
 struct Opened {
     state: StateId,
-    /// True if the owner is new to the server, which wants it confirmed.
+    /// True if the owner is new to the server, which asks for a confirmation.
     confirm: bool,
     delegation: Option<StateId>,
 }
@@ -41,8 +41,7 @@ struct Opened {
 type Verifier = [u8; 8];
 
 impl<V: Provider> Nfs4<V> {
-    /// Creates or replaces a file with the octets of the source, up to its end. A file that is replaced keeps its
-    /// permissions.
+    /// Creates or replaces a file with all octets of the source. A replaced file keeps the permissions.
     pub(crate) fn write(&self, path: &[String], source: &mut impl Read) -> Result<u64, Error> {
         let mode = self.replaceable(path)?;
         let client = self.identify()?;
@@ -88,7 +87,7 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
-    /// Creates a file, and writes the source to it.
+    /// Creates a file, and copies the source into the file.
     fn write_file(&self, client: u64, path: &[String], mode: u32, source: &mut impl Read) -> Result<u64, Error> {
         let mut open = self.open(client, path, mode)?;
         let mut flights = VecDeque::new();
@@ -99,7 +98,7 @@ impl<V: Provider> Nfs4<V> {
         closed.map(|()| written)
     }
 
-    /// Introduces this client to the server (RFC 7530 section 9.1.1), and returns its client ID. It accepts no
+    /// Introduces this client to the server (RFC 7530 section 9.1.1), and returns the client ID. The client accepts no
     /// callbacks.
     fn identify(&self) -> Result<u64, Error> {
         let random = RandomState::new().hash_one(0);
@@ -175,7 +174,8 @@ impl<V: Provider> Nfs4<V> {
         .map(drop)
     }
 
-    /// Makes a call with the next sequence number of the file's owner, and repeats it if the server asks for that.
+    /// Makes a call with the next sequence number of the file's owner, and repeats the call if the server asks for
+    /// that.
     fn in_sequence(&self, open: &mut Open, add: impl Fn(&mut Compound, u32)) -> Result<(Compound, Call), Error> {
         let mut patience = Patience::new(self.patience);
         loop {
@@ -240,7 +240,7 @@ impl<V: Provider> Nfs4<V> {
         Ok(Transfer { flight: self.start_with(compound, call, data), offset, count })
     }
 
-    /// Waits until all of it is written; the server may write it in parts.
+    /// Waits until all data is written; the server may write a part at a time.
     fn end_write(
         &self,
         open: &Open,
@@ -271,7 +271,7 @@ impl<V: Provider> Nfs4<V> {
     }
 }
 
-/// Checks that it is still the same instance of the server.
+/// Checks that the server has not restarted.
 fn same(verifier: &mut Option<Verifier>, other: Verifier) -> Result<(), Error> {
     if *verifier.get_or_insert(other) == other { Ok(()) } else { Err(Error::Restarted) }
 }
