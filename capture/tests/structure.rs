@@ -562,6 +562,64 @@ fn no_feature_adds_a_variant_or_field_to_an_exhaustive_type() {
     assert_eq!(changed_by_features(&format!("#[non_exhaustive]\n{code}")), [""; 0]);
 }
 
+/// Packages whose functions take no group of parameters as a tuple: a structure gives each a name.
+const WITHOUT_TUPLES: [&str; 4] = ["capture/dissector", "capture/answers", "capture", "capture/viewer"];
+
+/// The text up to the bracket that closes the first one, which is left out.
+fn bracketed(text: &str) -> &str {
+    let mut depth = 1;
+    let end = text.find(|c| {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        depth == 0
+    });
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// Returns true if a list of parameters has a tuple, as a pattern or as a type. Entries of a slice, a vector or an iterator may be
+/// tuples, such as names with their counts.
+fn has_tuple(parameters: &str) -> bool {
+    parameters.match_indices('(').any(|(at, _)| {
+        let (before, inside) = (parameters[..at].trim_end(), bracketed(&parameters[at + 1..]));
+        let is_named = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_entry = before.ends_with(['[', '=']) || before.ends_with("Vec<");
+        // The parentheses of a function's type, such as `FnOnce(u64)`, follow a name.
+        let mut depth = 0;
+        let has_comma = inside.chars().any(|c| {
+            depth += i32::from("([{<".contains(c)) - i32::from(")]}>".contains(c));
+            c == ',' && depth == 0
+        });
+        has_comma && !is_named && !is_entry
+    })
+}
+
+/// The functions of a file that take a tuple.
+fn functions_with_tuples(code: &str) -> Vec<&str> {
+    let functions = code.match_indices("fn ").filter(|(at, _)| !code[..*at].ends_with(|c: char| c.is_alphanumeric()));
+    let functions = functions.filter_map(|(at, _)| {
+        let declaration = &code[at + 3..];
+        let name = declaration.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap();
+        let rest = &declaration[name.len()..];
+        let parameters = if rest.starts_with('<') { rest.split_once(">(")?.1 } else { rest.strip_prefix('(')? };
+        has_tuple(bracketed(parameters)).then_some(name)
+    });
+    functions.collect()
+}
+
+#[test]
+fn no_function_takes_a_tuple() {
+    for name in WITHOUT_TUPLES {
+        let package = Package::read(name);
+        let files = package.code.iter().filter(|(module, _)| module.last().is_none_or(|file| file != "tests"));
+        for (module, code) in files {
+            assert_eq!(functions_with_tuples(code), [""; 0], "{name}: {}", shown(module));
+        }
+    }
+    let code = "fn a((x, y): (u32, u32)) {}\nfn b<T: Fn(T)>(at: Option<(T, u32)>) {}\n\
+        fn c(of: &[(u32, u32)], run: impl FnOnce(u32, (u32)), all: impl Iterator<Item = (u32, u32)>) -> (u32, u32) {}\n\
+        fn d(Place(x, y): Place, unit: ()) {}\n";
+    assert_eq!(functions_with_tuples(code), ["a", "b"]);
+}
+
 /// The trees of the `use` declarations of a file, each with the spaces before it.
 fn declarations(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.match_indices("use ").filter_map(|(at, _)| {

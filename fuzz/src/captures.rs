@@ -147,7 +147,7 @@ impl Known {
             Event::Transaction(transaction) => {
                 let xid = transaction.xid;
                 let last = transaction.waiting.and_then(|waiting| waiting.responder);
-                if last.is_some_and(|(step, _)| step == Step::Reply) {
+                if last.is_some_and(|last| last.step == Step::Reply) {
                     self.refused.insert(xid);
                 }
                 for (is_reply, half) in [(false, transaction.call), (true, transaction.reply)] {

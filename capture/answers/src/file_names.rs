@@ -130,7 +130,8 @@ impl FileNames {
     }
 
     /// Forgets that a file is at a place, unless another one is there by now.
-    fn leave(&mut self, (server, handle): &File, place: FilePlace) {
+    fn leave(&mut self, file: &File, place: FilePlace) {
+        let (server, handle) = file;
         let key = (*server, place);
         if self.files.get(&key) == Some(handle) {
             self.files.remove(&key);

@@ -22,7 +22,7 @@ pub struct Lines {
     /// Columns of the widest pair of addresses.
     pub(super) pair: usize,
     /// The pair of addresses that was seen last, and its text.
-    last: Option<((Address, Address), String)>,
+    last: Option<(AddressPair, String)>,
 }
 
 impl Lines {
@@ -47,9 +47,9 @@ impl Lines {
     }
 
     /// Makes room for the pair of addresses of a line.
-    pub(super) fn make_room(&mut self, ends: (Address, Address)) {
+    pub(super) fn make_room(&mut self, ends: AddressPair) {
         if self.last.as_ref().is_none_or(|(last, _)| *last != ends) {
-            let pair = format!("{} → {}", ends.0, ends.1);
+            let pair = format!("{} → {}", ends.from, ends.to);
             self.pair = self.pair.max(pair.chars().count());
             self.last = Some((ends, pair));
         }
@@ -98,7 +98,14 @@ impl Lines {
 pub(super) struct At {
     pub(super) stamp: Stamp,
     pub(super) connection: u32,
-    pub(super) ends: (Address, Address),
+    pub(super) ends: AddressPair,
+}
+
+/// Sender and receiver, or client and server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AddressPair {
+    pub(super) from: Address,
+    pub(super) to: Address,
 }
 
 /// If there are several files: that of the frame, and the frame's number in it.

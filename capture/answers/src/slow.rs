@@ -198,8 +198,10 @@ fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine<'a>>; 10] 
 pub fn lines(
     out: &mut impl io::Write,
     transaction: &Transaction,
-    (files, names): (&Files, &FileNames),
-    (screen, times): (Screen, ShownTimes),
+    files: &Files,
+    names: &FileNames,
+    screen: Screen,
+    times: ShownTimes,
 ) -> io::Result<()> {
     let file = if shows_files(screen) { names.of_transaction(transaction, &transaction.arguments()) } else { None };
     let mut line = Line::new(screen.colour, width(screen));

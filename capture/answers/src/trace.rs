@@ -146,7 +146,7 @@ impl<W: Write> Tracer<W> {
             SliceEnd::Unanswered(_) | SliceEnd::AtLeast(_) => &mut self.traced.at_least,
         } += 1;
         let start = *self.start.get_or_insert(began);
-        let (pid, tid) = (transaction.connection, self.lane(transaction, (began, end.time()))?);
+        let (pid, tid) = (transaction.connection, self.lane(transaction, began, end.time())?);
         let slice = |name, from, until: Option<Time>, args| TraceEvent {
             name,
             ph: if until.is_some() { "X" } else { "B" },
@@ -190,7 +190,7 @@ impl<W: Write> Tracer<W> {
 
     /// The first lane of the connection whose last RPC has ended; a new one if there is none. RPCs come in the order in which
     /// they end, so it has room until then.
-    fn lane(&mut self, transaction: &Transaction, (began, end): (Time, Option<Time>)) -> io::Result<u32> {
+    fn lane(&mut self, transaction: &Transaction, began: Time, end: Option<Time>) -> io::Result<u32> {
         let Transaction { connection, reverse, from, to, .. } = *transaction;
         let is_new = !self.lanes.contains_key(&(connection, reverse));
         if is_new && self.lanes.len() == REMEMBERED {
@@ -245,8 +245,7 @@ impl SliceEnd {
     }
 
     fn of_wait(waiting: &Waiting) -> Self {
-        let last =
-            [Some(waiting.requester), waiting.responder].into_iter().flatten().map(|(_, stamp)| stamp.time).max();
+        let last = [Some(waiting.requester), waiting.responder].into_iter().flatten().map(|last| last.stamp.time).max();
         let last = Self::AtLeast(last.unwrap_or_default());
         let has_arrived = matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. } | Delivery::Unknown));
         match (waiting.end, waiting.owed) {

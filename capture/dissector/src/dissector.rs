@@ -6,24 +6,23 @@ use rpcrdma::v2::Family;
 
 use crate::capture_end::CaptureEnd;
 use crate::carrier::account::Account;
-use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, late_clock};
+use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder, Acknowledgements, late_clock};
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::{Disconnection, service_port};
+use crate::carrier::copies::PacketCapture;
 use crate::carrier::framed::FramedOctets;
 use crate::carrier::handler::{CongestionSign, Handler, Taken};
 use crate::carrier::infiniband::crc;
 use crate::carrier::infiniband::queue_pairs::QueuePairs;
 use crate::carrier::infiniband::transport::Transport;
 use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
-use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, Origin, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
-use crate::link::{
-    self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, Sighting, TcpSegment,
-};
+use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
@@ -243,7 +242,7 @@ impl Dissector {
                 if transport.is_management() && session.is_none() {
                     self.state.neighbours.sight(packet.source, frame);
                 }
-                if !self.pairs.packet((stamp, sighting), &packet, &transport, &mut self.state) {
+                if !self.pairs.packet(PacketCapture { stamp, sighting }, &packet, &transport, &mut self.state) {
                     count(&mut self.state.summary.other_services, transport.service_name(), 1);
                 }
                 if let Some(unverified) = self.pairs.take_unverified()
@@ -256,7 +255,7 @@ impl Dissector {
                 if segment.is_synchronizing() && session.is_none() {
                     self.state.neighbours.sight(segment.source, frame);
                 }
-                self.segment((stamp, sighting), &segment);
+                self.segment(PacketCapture { stamp, sighting }, &segment);
             }
             Content::Other(other) => {
                 self.state.summary.leave(other, 1);
@@ -271,14 +270,14 @@ impl Dissector {
         }
     }
 
-    fn segment(&mut self, sent: (Stamp, Sighting), segment: &TcpSegment<'_>) {
+    fn segment(&mut self, captured: PacketCapture, segment: &TcpSegment<'_>) {
         let Config { ports, verify_crc, .. } = &self.state.config;
         let choice = Choice {
             to_service: ports.contains(&segment.destination_port),
             from_service: ports.contains(&segment.source_port),
             verify_crc: *verify_crc,
         };
-        match self.iwarp.segment(sent, segment, choice, &mut self.state) {
+        match self.iwarp.segment(captured, segment, choice, &mut self.state) {
             true => self.state.summary.take(1, self.iwarp.take_checked()),
             false => self.state.summary.leave(Other::TCP, 1),
         }
@@ -408,11 +407,11 @@ impl Handler for DissectorState {
     }
 
     #[inline]
-    fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), acknowledged: (u64, bool)) {
-        session.acknowledged(by, acknowledged, &mut self.context());
+    fn acknowledged(&mut self, session: &mut Session, by: Origin, acknowledgement: Acknowledgement) {
+        session.acknowledged(by, acknowledgement, &mut self.context());
     }
 
-    fn acknowledged_early(&mut self, session: &mut Session, packet: (Side, Stamp), order: AcknowledgementOrder) {
+    fn acknowledged_early(&mut self, session: &mut Session, packet: Origin, order: AcknowledgementOrder) {
         session.acknowledged_early(packet, order);
     }
 
@@ -498,9 +497,9 @@ impl Handler for DissectorState {
         self.events.push_back(Event::UnansweredRequest(request));
     }
 
-    fn terminated(&mut self, connection: &Connection, session: &Session, from: Side, terminated: (Stamp, Terminate)) {
+    fn terminated(&mut self, connection: &Connection, session: &Session, by: Origin, terminate: Terminate) {
         let Some(number) = session.number else { return };
-        let ((stamp, terminate), ends) = (terminated, connection.ends);
+        let (Origin { from, stamp }, ends) = (by, connection.ends);
         let (from, to) = (ends.get(from).address, ends.get(from.other()).address);
         self.events.push_back(Event::Terminated(Terminated { stamp, connection: number, from, to, terminate }));
     }

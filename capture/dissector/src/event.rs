@@ -2,7 +2,7 @@
 
 use crate::carrier::connection::{Connection, Counts, Endpoint};
 use crate::carrier::framed::FramedKind;
-use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
+use crate::carrier::operation::{MemoryAddress, OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
@@ -256,8 +256,8 @@ pub enum MemoryUseKind {
         xid: u32,
         /// The frame in which the other end had invalidated the handle by a Send With Invalidate.
         invalidated: Option<u64>,
-        /// Handle and offset of an RDMA Write of the other end, if that may be what was refused, and not this RDMA Read.
-        other: Option<(u32, u64)>,
+        /// Address of an RDMA Write of the other end, if that may be what was refused, and not this RDMA Read.
+        other: Option<MemoryAddress>,
     },
     /// The requester reads a reply in Read chunks that the responder provides. That is allowed, but the requester has
     /// to report when it is done.

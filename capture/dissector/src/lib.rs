@@ -64,7 +64,7 @@ pub use carrier::connection::{
     service_port,
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
-pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};
+pub use carrier::operation::{MemoryAddress, OperationType, Progress, Side, Sides, Stamp};
 pub use carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 pub use carrier::terminate::Terminate;
@@ -96,6 +96,6 @@ pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, TimeOut};
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
 pub use rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
-pub use rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
+pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 /// Types of the codec appear in signatures here.
 pub use rpcrdma;

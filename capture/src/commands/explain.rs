@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
         if index > 0 {
             out.extend(b"\n\n");
         }
-        explain::lines(&mut out, rpc, (&done.files, &names), screen.columns.unwrap_or(WIDTH), screen.colour)?;
+        explain::lines(&mut out, rpc, &done.files, &names, screen.columns.unwrap_or(WIDTH), screen.colour)?;
     }
     output::write(&out)?;
     conclusion.end(done.status())

@@ -134,7 +134,7 @@ impl Watched {
         let now = last.after(read.elapsed());
         let mut overdue = Vec::new();
         self.calls.retain(|place, call| {
-            let reply = call.waiting.responder.map_or(u64::MAX, |(_, stamp)| now.at_least_since(stamp));
+            let reply = call.waiting.responder.map_or(u64::MAX, |last| now.at_least_since(last.stamp));
             let is_due = call.least_age(now).min(reply) >= self.least && !self.replied.contains(place);
             if is_due {
                 overdue.push(call.clone());
@@ -180,7 +180,8 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
             pending::heading(out, colour)?;
         }
         for call in calls {
-            print(out, &call, (now, known.files), arguments.json, (colour, times.starting_at(known.first)))?;
+            let call = ShownCall { call: &call, end: now, files: known.files };
+            call.print(out, arguments.json, colour, times.starting_at(known.first))?;
         }
         Ok(())
     })?;
@@ -215,23 +216,26 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         pending::heading(&mut out, colour)?;
     }
     for call in &calls {
-        print(&mut out, call, (end, files), arguments.json, (colour, times.starting_at(first)))?;
+        ShownCall { call, end, files }.print(&mut out, arguments.json, colour, times.starting_at(first))?;
     }
     output::write(&out)?;
     conclusion.end(done.status())
 }
 
-/// Prints a call as it waits at a moment of the capture.
-fn print(
-    out: &mut impl io::Write,
-    call: &PendingCall,
-    (end, files): (CaptureEnd, &Files),
-    json: bool,
-    form: (bool, ShownTimes),
-) -> io::Result<()> {
-    if json {
-        write_record(&PendingObject::new(call, end, files), out)
-    } else {
-        pending::lines(out, call, (end, files), form)
+/// A call as it waits at a moment of the capture.
+struct ShownCall<'a> {
+    call: &'a PendingCall,
+    end: CaptureEnd,
+    files: &'a Files,
+}
+
+impl ShownCall<'_> {
+    /// Prints the call as a record or as text.
+    fn print(&self, out: &mut impl io::Write, json: bool, colour: bool, times: ShownTimes) -> io::Result<()> {
+        let Self { call, end, files } = *self;
+        match json {
+            true => write_record(&PendingObject::new(call, end, files), out),
+            false => pending::lines(out, call, end, files, colour, times),
+        }
     }
 }

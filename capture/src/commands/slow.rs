@@ -88,8 +88,10 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
                 false => slow::lines(
                     out,
                     transaction,
-                    (known.files, &names),
-                    (screen, arguments.time.shown().starting_at(known.first)),
+                    known.files,
+                    &names,
+                    screen,
+                    arguments.time.shown().starting_at(known.first),
                 ),
             };
             if known.is_wanted { slowest.take(transaction, show) } else { Ok(()) }

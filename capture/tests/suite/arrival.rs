@@ -119,7 +119,7 @@ fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
     let (owed, delivery) = owed(&rpc);
     let Owed::ReplyAgain(refusal) = owed else { panic!("{owed:?}") };
     assert_eq!((refusal.kind, refusal.stamp.frame, delivery), (RecoveryKind::SequenceError, 7, Delivery::Accepted));
-    assert_eq!(rpc.waiting.unwrap().responder.map(|(step, stamp)| (step, stamp.frame)), Some((Step::Reply, 6)));
+    assert_eq!(rpc.waiting.unwrap().responder.map(|last| (last.step, last.stamp.frame)), Some((Step::Reply, 6)));
 }
 
 #[test]
@@ -647,8 +647,8 @@ fn each_reply_that_is_sent_again_counts_for_its_own_rpc() {
 #[test]
 fn the_responder_of_a_reply_that_is_provided_has_sent_the_reply() {
     let [transaction] = &of_capture("situations/reply_provided")[..] else { panic!("one RPC") };
-    let (step, stamp) = transaction.waiting.unwrap().responder.unwrap();
-    assert_eq!((step, stamp.frame), (Step::Reply, 6));
+    let last = transaction.waiting.unwrap().responder.unwrap();
+    assert_eq!((last.step, last.stamp.frame), (Step::Reply, 6));
     let steps = transaction.steps.as_ref().unwrap().runs();
     let frames: Vec<_> = steps.iter().filter(|run| run.step == Some(Step::Reply)).map(|run| run.first.frame).collect();
     assert_eq!(frames, [6]);

@@ -32,7 +32,7 @@ fn slow_lines(transactions: &[Transaction], screen: Screen, names: &mut FileName
     slow::heading(out, screen, times).unwrap();
     for transaction in transactions {
         names.learn(transaction, &transaction.arguments());
-        slow::lines(out, transaction, (&Files::default(), names), (screen, times)).unwrap();
+        slow::lines(out, transaction, &Files::default(), names, screen, times).unwrap();
     }
 }
 

@@ -99,7 +99,7 @@ impl Explaining {
         let files = self.source.files();
         let record = record(|line| ExplainedObject::new(rpc, files, &mut self.names).write_json(line))?;
         let mut text = Vec::new();
-        explain::lines(&mut text, rpc, (files, &self.names), WIDTH, false)?;
+        explain::lines(&mut text, rpc, files, &self.names, WIDTH, false)?;
         Ok(Some(Explained {
             record,
             title: title(&rpc.transaction),

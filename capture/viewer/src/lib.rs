@@ -98,7 +98,7 @@ impl Viewer {
     /// # Errors
     /// None that can happen.
     pub fn progress(&self, read: f64, size: f64) -> Result<String, String> {
-        json(&self.reading.progress((read, size)))
+        json(&self.reading.progress(read, size))
     }
 
     /// The diagnosis of what was read so far. The filter `cause=` selects what it counts.

@@ -127,7 +127,7 @@ impl Reading {
     }
 
     /// Progress, when `read` of `size` octets were read.
-    pub(crate) fn progress(&self, (read, size): (f64, f64)) -> Progress {
+    pub(crate) fn progress(&self, read: f64, size: f64) -> Progress {
         let rpcs = self.table.len();
         let stopped = if self.is_stopped { ": stopped by you, what follows was not read" } else { "" };
         let counts = format!("{}, {}", counted(self.source.summary().frames, "frame"), counted(rpcs as u64, "RPC"));

@@ -10,7 +10,7 @@ use answers::csv::CsvTable;
 use answers::export::Exporter;
 use answers::file_names::FileNames;
 use answers::transactions::TransactionObject;
-use dissector::{Checker, Event, Files, Frame, StepsWanted, Transaction};
+use dissector::{Checker, Event, Frame, StepsWanted, Transaction};
 use serde::Deserialize;
 
 use crate::row::{Row, RpcKey, key};
@@ -152,12 +152,12 @@ impl Saving {
         };
         let is_more = source.step_frames(frames, see, |event, files| match &mut **writer_cell.borrow_mut() {
             Some(Writer::Annotated(annotator)) => {
-                annotate(annotator, event, (checker, selected));
+                annotate(annotator, event, checker, selected);
                 Ok(())
             }
             Some(Writer::Csv(table)) => match event {
                 Event::Transaction(transaction) if selected.has(transaction) => {
-                    csv(table, written, transaction, (files, names))
+                    table.record(written, &TransactionObject::new(transaction, files, names))
                 }
                 Event::Transaction(transaction) => {
                     names.learn(transaction, &transaction.arguments());
@@ -191,17 +191,8 @@ impl Saving {
     }
 }
 
-fn csv(
-    table: &CsvTable,
-    written: &mut Written,
-    transaction: &Transaction,
-    (files, names): (&Files, &mut FileNames),
-) -> io::Result<()> {
-    table.record(written, &TransactionObject::new(transaction, files, names))
-}
-
 /// Comments on the selected RPCs.
-fn annotate(annotator: &mut Annotator<Written>, event: &Event, (checker, selected): (&mut Checker, &Selected)) {
+fn annotate(annotator: &mut Annotator<Written>, event: &Event, checker: &mut Checker, selected: &Selected) {
     match event {
         Event::Recovery(recovered) if selected.has_xid(recovered.connection, recovered.xid) => {
             annotator.recovered(recovered);

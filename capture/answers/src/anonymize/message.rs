@@ -82,7 +82,7 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
     };
     let chunks = decoded.header.chunks().unwrap_or_default();
     let lengths = ChunkLengths { reads: read_chunks(&chunks), writes: write_lengths(&chunks), payload: 0 };
-    let payload = self::rpc((message.xid(), decoded.payload), known, &lengths, replacer);
+    let payload = self::rpc(message.xid(), decoded.payload, known, &lengths, replacer);
     to.iter_mut().skip(decoded.header_length).zip(payload).for_each(|(to, from)| *to = from);
     to
 }
@@ -110,12 +110,7 @@ const fn is_small(word: &[u8]) -> bool {
 }
 
 /// The copy of an RPC message, as far as it was captured. `xid` is the `rdma_xid` of its header.
-pub(super) fn rpc(
-    (xid, payload): (u32, &[u8]),
-    known: RpcContext,
-    chunks: &ChunkLengths,
-    replacer: &Replacer,
-) -> Vec<u8> {
+pub(super) fn rpc(xid: u32, payload: &[u8], known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Vec<u8> {
     let mut rewrite = Rewrite { from: payload, to: vec![0; payload.len()], reader: Reader::new(payload) };
     // Octets that are no RPC message may still begin with the XID.
     let is_message = matches!(payload.get(4..8), Some([0, 0, 0, 0 | 1]));
@@ -343,7 +338,7 @@ mod tests {
     fn copy(payload: &[u8], reads: &[(u64, u64)]) -> Vec<u8> {
         let chunks = ChunkLengths { reads: reads.to_vec(), writes: Vec::new(), payload: 0 };
         let known = RpcContext { is_whole: true, ..RpcContext::default() };
-        rpc((1, payload), known, &chunks, &Replacer::new(&Key::new([7; 32])))
+        rpc(1, payload, known, &chunks, &Replacer::new(&Key::new([7; 32])))
     }
 
     #[test]

@@ -46,7 +46,7 @@ use key::Replacer;
 use message::{ChunkLengths, RpcContext};
 use packet::PacketLayout;
 use segment::SegmentLayout;
-use streams::{StreamEnds, Streams};
+use streams::{StreamEnds, StreamName, Streams};
 
 /// Takes frames and what is known of them, and writes a copy of the capture without its confidential content.
 ///
@@ -263,7 +263,8 @@ impl<W: Write> Anonymizer<W> {
 
     fn message(&mut self, message: &Message) {
         let data = message::send(message, &self.replacer);
-        self.put((message.connection, message.sender), message.placements(), &data);
+        let stream = StreamName { connection: message.connection, sender: message.sender };
+        self.put(stream, message.placements(), &data);
         let Ok(decoded) = message.decode() else { return };
         let Some(direction) = message.direction().filter(|_| decoded.header.place() == PayloadPlace::Chunk) else {
             return;
@@ -305,13 +306,14 @@ impl<W: Write> Anonymizer<W> {
             placements.sort_by_key(|placement| placement.at);
             // Data of a Read chunk comes from the requester, and data of the Reply chunk goes to it.
             let sender = if part == PlacedPart::Call { requester } else { requester.other() };
-            let mut payload = self.gather((connection, sender), &placements);
+            let stream = StreamName { connection, sender };
+            let mut payload = self.gather(stream, &placements);
             match lengths.filter(|_| !payload.is_empty()) {
                 Some(lengths) => {
                     payload.truncate(usize::try_from(lengths.payload).unwrap_or(usize::MAX));
                     let known = RpcContext { is_whole: payload.len() as u64 == lengths.payload, ..known };
-                    let data = message::rpc((xid, &payload), known, &lengths, &self.replacer);
-                    self.put((connection, sender), &placements, &data);
+                    let data = message::rpc(xid, &payload, known, &lengths, &self.replacer);
+                    self.put(stream, &placements, &data);
                 }
                 None => self.anonymized.overwritten += 1,
             }
@@ -319,7 +321,7 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// The octets of a chunk from its first one, as far as the frames with them are held.
-    fn gather(&mut self, stream: (u32, Side), placements: &[FramePlacement]) -> Vec<u8> {
+    fn gather(&mut self, stream: StreamName, placements: &[FramePlacement]) -> Vec<u8> {
         let mut payload = Vec::new();
         for placement in placements {
             let of_stream = self.streams.data(stream, placement).map(Cow::Owned);
@@ -339,7 +341,7 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// Writes octets to the packets or FPDUs that carried the octets that they replace.
-    fn put(&mut self, stream: (u32, Side), placements: &[FramePlacement], octets: &[u8]) {
+    fn put(&mut self, stream: StreamName, placements: &[FramePlacement], octets: &[u8]) {
         for placement in placements {
             let Ok(at) = usize::try_from(placement.at) else { continue };
             let octets = octets.get(at..).unwrap_or_default();

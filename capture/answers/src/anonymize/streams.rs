@@ -18,19 +18,26 @@ const LONGEST_UNIT: u64 = 1 << 17;
 
 /// Sender and receiver of a stream.
 pub(super) type StreamEnds = (TcpEnd, TcpEnd);
-/// A connection, and the end that sends.
-type StreamName = (u64, Side);
+/// A connection by its key, and the end that sends.
+type StreamKey = (u64, Side);
+
+/// A connection by its number, and the end that sends.
+#[derive(Clone, Copy)]
+pub(super) struct StreamName {
+    pub(super) connection: u32,
+    pub(super) sender: Side,
+}
 
 /// Streams whose segments are held.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    units: HashMap<StreamName, BTreeMap<u64, StreamUnit>>,
+    units: HashMap<StreamKey, BTreeMap<u64, StreamUnit>>,
     /// In the order in which they came.
-    order: VecDeque<(StreamEnds, StreamName, u64)>,
+    order: VecDeque<(StreamEnds, StreamKey, u64)>,
     /// Memory used by the segments, in octets.
     octets: usize,
     /// The streams that were found between two ends, the latest last.
-    names: HashMap<StreamEnds, Vec<StreamName>>,
+    names: HashMap<StreamEnds, Vec<StreamKey>>,
     /// The connections that carry RPC-over-RDMA, by their number.
     connections: HashMap<u32, u64>,
     /// Streams that carry RPC-over-RDMA, or the refusal of a connection.
@@ -105,18 +112,18 @@ impl Streams {
     }
 
     /// The FPDU at a place in what an end of a connection sends.
-    fn unit(&mut self, (connection, sender): (u32, Side), place: u64) -> Option<&mut StreamUnit> {
-        let key = *self.connections.get(&connection)?;
-        self.units.get_mut(&(key, sender))?.get_mut(&place)
+    fn unit(&mut self, stream: StreamName, place: u64) -> Option<&mut StreamUnit> {
+        let key = *self.connections.get(&stream.connection)?;
+        self.units.get_mut(&(key, stream.sender))?.get_mut(&place)
     }
 
     /// The data that an FPDU carries for a message.
-    pub(super) fn data(&mut self, stream: (u32, Side), placement: &FramePlacement) -> Option<Vec<u8>> {
+    pub(super) fn data(&mut self, stream: StreamName, placement: &FramePlacement) -> Option<Vec<u8>> {
         self.unit(stream, placement.place)?.data(placement.part)
     }
 
     /// Replaces the data that an FPDU carries for a message. Returns `false` if no such FPDU is known.
-    pub(super) fn put(&mut self, stream: (u32, Side), placement: &FramePlacement, octets: &[u8]) -> bool {
+    pub(super) fn put(&mut self, stream: StreamName, placement: &FramePlacement, octets: &[u8]) -> bool {
         let Some(unit) = self.unit(stream, placement.place) else { return false };
         let Some(mut data) = unit.data(placement.part) else { return false };
         data.fill(0);

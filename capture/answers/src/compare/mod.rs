@@ -22,7 +22,7 @@ use crate::record::JsonRecord;
 use crate::stats::NAMES;
 use chance::{Chance, Limit};
 use operation::{Faults, PerOperation};
-use total::PacketCounts;
+use total::{ComparedSide, PacketCounts};
 
 pub(crate) use operation::ComparedOperation;
 pub(crate) use total::ComparedTotal;
@@ -123,7 +123,9 @@ impl Comparison {
         };
         operations.sort_by_key(|operation| core::cmp::Reverse(rpcs(operation).into_iter().max()));
         let [total_before, total_after] = &totals;
-        let total = ComparedTotal::new((total_before, before.packets), (total_after, after.packets), tolerance);
+        let total_before = ComparedSide { faults: total_before, packets: before.packets };
+        let total_after = ComparedSide { faults: total_after, packets: after.packets };
+        let total = ComparedTotal::new(&total_before, &total_after, tolerance);
         let rules: BTreeSet<_> = before.findings.keys().chain(after.findings.keys()).collect();
         let times = |side: &Comparand, key| side.findings.get(key).copied().unwrap_or_default();
         let findings = rules.into_iter().map(|key| ComparedRule {

@@ -121,9 +121,11 @@ impl ComparedOperation {
             ("RDMA Read", before.rdma_read_octets, after.rdma_read_octets),
             ("RDMA Write", before.rdma_write_octets, after.rdma_write_octets),
         ] {
-            if is_changed((octets, before.rpcs), (octets_after, after.rpcs)) {
-                let [mean, mean_after] = [(octets, before.rpcs), (octets_after, after.rpcs)]
-                    .map(|(octets, rpcs)| grouped(octets.checked_div(rpcs).unwrap_or(0)));
+            let (octets, octets_after) =
+                (Share { part: octets, whole: before.rpcs }, Share { part: octets_after, whole: after.rpcs });
+            if is_changed(octets, octets_after) {
+                let [mean, mean_after] =
+                    [octets, octets_after].map(|octets| grouped(octets.part.checked_div(octets.whole).unwrap_or(0)));
                 changes.push(format!("{name} {mean} → {mean_after} octets per RPC"));
             }
         }
@@ -133,7 +135,8 @@ impl ComparedOperation {
     fn changed_faults(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
         let names = ["no reply", "failed", "RPCs with packets sent again"];
         let faults = names.into_iter().zip(self.faults.of_sides(before, after));
-        let changed = faults.filter(|(_, ([before, after], _))| is_changed(*before, *after));
+        let share = |&(part, whole): &(u64, u64)| Share { part, whole };
+        let changed = faults.filter(|(_, ([before, after], _))| is_changed(share(before), share(after)));
         let texts = changed.map(|(name, ([(before, _), (after, _)], change))| {
             format!("{name} {before} → {after} ({}){}", change.significance.name(), verdict(change.outcome).1)
         });
@@ -183,9 +186,16 @@ impl ComparedOperation {
     }
 }
 
-/// `true` if the part of a whole is another before and after. A whole of nothing has no part either, and never differs.
-fn is_changed((part, whole): (u64, u64), (part_after, whole_after): (u64, u64)) -> bool {
-    u128::from(part) * u128::from(whole_after) != u128::from(part_after) * u128::from(whole)
+/// A part of a whole.
+#[derive(Clone, Copy)]
+struct Share {
+    part: u64,
+    whole: u64,
+}
+
+/// True if the share differs before and after. A whole of nothing never differs.
+fn is_changed(before: Share, after: Share) -> bool {
+    u128::from(before.part) * u128::from(after.whole) != u128::from(after.part) * u128::from(before.whole)
 }
 
 impl Forms {
@@ -198,7 +208,8 @@ impl Forms {
         let sum = |forms: Self| forms.each().iter().map(|(many, _)| many).sum();
         let (whole, other_whole) = (sum(self), sum(other));
         let pairs = self.each().into_iter().zip(other.each());
-        !pairs.into_iter().any(|((many, _), (other, _))| is_changed((many, whole), (other, other_whole)))
+        let is_changed = |part, other| is_changed(Share { part, whole }, Share { part: other, whole: other_whole });
+        !pairs.into_iter().any(|((many, _), (other, _))| is_changed(many, other))
     }
 }
 

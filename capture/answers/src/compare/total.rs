@@ -50,6 +50,12 @@ pub(super) struct TotalObject {
     pub(super) packets_sent_again: u64,
 }
 
+/// Faults and packets of all RPCs of one capture.
+pub(super) struct ComparedSide<'a> {
+    pub(super) faults: &'a Faults,
+    pub(super) packets: PacketCounts,
+}
+
 impl TotalObject {
     const fn new(faults: &Faults, packets: PacketCounts) -> Self {
         let PacketCounts { all, sent_again } = packets;
@@ -58,9 +64,9 @@ impl TotalObject {
 }
 
 impl ComparedTotal {
-    pub(super) fn new(before: (&Faults, PacketCounts), after: (&Faults, PacketCounts), tolerance: f64) -> Self {
-        let mut changes = FaultChanges::of(FaultChange::of_total, before.0, after.0, tolerance);
-        let [before, after] = [before, after].map(|(faults, packets)| TotalObject::new(faults, packets));
+    pub(super) fn new(before: &ComparedSide<'_>, after: &ComparedSide<'_>, tolerance: f64) -> Self {
+        let mut changes = FaultChanges::of(FaultChange::of_total, before.faults, after.faults, tolerance);
+        let [before, after] = [before, after].map(|side| TotalObject::new(side.faults, side.packets));
         // The difference decides if a total is judged, so even one that is not judged counts as a test.
         let limit = Limit::of_all(&changes.tests(&before.faults, &after.faults));
         let mut regression = changes.any_worse(limit);

@@ -231,7 +231,7 @@ impl Facts {
         };
         let Sides { active, passive } = report.counts;
         for side in [Side::Active, Side::Passive] {
-            self.checksums((number, report.connection.ends.get(side).address), &report.counts.get(side).checksums);
+            self.checksums(number, report.connection.ends.get(side).address, &report.counts.get(side).checksums);
         }
         self.connections += 1;
         self.joined += u64::from(!report.connection.set_up);
@@ -260,11 +260,11 @@ impl Facts {
 
     /// Takes the checksums of an end on a connection. Where some of the packets that it retransmitted have a right one, a wrong one is
     /// not the reason that none was acknowledged.
-    fn checksums(&mut self, end: (u32, Address), checksums: &Checksums) {
+    fn checksums(&mut self, connection: u32, end: Address, checksums: &Checksums) {
         if let (0, packets @ 1.., Some(first)) = (checksums.right, checksums.wrong, checksums.first_wrong)
             && self.wrong_checksums.len() < CONNECTIONS
         {
-            self.wrong_checksums.insert(end, WrongChecksums { packets, first });
+            self.wrong_checksums.insert((connection, end), WrongChecksums { packets, first });
         }
     }
 

@@ -18,7 +18,26 @@ const KEYS: usize = 1000;
 const OPEN: usize = 64;
 
 /// A sender and a receiver.
-type FromTo = (Address, Address);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FromTo {
+    from: Address,
+    to: Address,
+}
+
+/// Place of a packet in the data that an end sends on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PacketPlace {
+    sender: Address,
+    number: u64,
+}
+
+impl PacketPlace {
+    /// The place of the packet that a sign of loss is about.
+    const fn of(recovered: &Recovered) -> Self {
+        let (sender, number) = recovered.place;
+        Self { sender, number }
+    }
+}
 
 /// Losses in one direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,13 +72,13 @@ struct SenderLosses {
     /// The responses to RDMA Read requests that were sent again last, one after the other.
     responses: Option<Responses>,
     /// The place of the last RDMA Read request that the receiver of these packets retransmitted.
-    asked: Option<(Address, u64)>,
+    asked: Option<PacketPlace>,
 }
 
 /// Responses to RDMA Read requests, one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Responses {
-    first: (Address, u64),
+    first: PacketPlace,
     /// The place after the last of them.
     end: u64,
 }
@@ -67,7 +86,7 @@ struct Responses {
 /// A TCP segment that was sent again, and filled a hole or a part of one.
 #[derive(Clone, Copy, Debug)]
 struct LastFill {
-    place: (Address, u64),
+    place: PacketPlace,
     /// The place after its last octet.
     end: u64,
 }
@@ -75,7 +94,7 @@ struct LastFill {
 /// A packet that was sent again.
 #[derive(Clone, Copy, Debug)]
 struct SentAgainPacket {
-    place: (Address, u64),
+    place: PacketPlace,
     /// The place after a TCP segment.
     end: Option<u64>,
     /// The capture does not hold the packet from before.
@@ -88,7 +107,8 @@ struct SentAgainPacket {
 
 impl SentAgainPacket {
     fn new(recovered: &Recovered) -> Self {
-        let Recovered { place, end, kind, operation, .. } = *recovered;
+        let Recovered { end, kind, operation, .. } = *recovered;
+        let place = PacketPlace::of(recovered);
         let is_response = operation == Some(OperationType::ReadResponse);
         Self { place, end, is_replaced: kind == RecoveryKind::Replaced, is_response, goes_back: operation.is_some() }
     }
@@ -97,7 +117,7 @@ impl SentAgainPacket {
 /// A lost packet that has not come again.
 #[derive(Clone, Copy, Debug)]
 struct OpenHole {
-    place: (Address, u64),
+    place: PacketPlace,
     /// The receiver said that it lacks the packet.
     is_reported: bool,
     /// Copies of that packet that the capture held then, if that is known.
@@ -111,7 +131,7 @@ struct OpenHole {
 }
 
 impl OpenHole {
-    const fn new(place: (Address, u64), is_reported: bool, missing: Option<MissingPacket>) -> Self {
+    const fn new(place: PacketPlace, is_reported: bool, missing: Option<MissingPacket>) -> Self {
         Self { place, is_reported, missing, times: 1, is_sent_again: false, is_again: false }
     }
 }
@@ -136,10 +156,11 @@ pub(super) struct Losses {
 
 impl Losses {
     pub(super) fn take(&mut self, recovered: &Recovered) {
-        let Recovered { connection, from, to, place, kind, operation, .. } = *recovered;
+        let Recovered { connection, from, to, kind, operation, .. } = *recovered;
+        let place = PacketPlace::of(recovered);
         if operation == Some(OperationType::ReadRequest)
             && kind.is_sent_again()
-            && let Some(responder) = self.senders.get_mut(&(connection, (to, from)))
+            && let Some(responder) = self.senders.get_mut(&(connection, FromTo { from: to, to: from }))
         {
             responder.asked = Some(place);
         }
@@ -147,7 +168,7 @@ impl Losses {
             // Nothing was lost.
             _ if recovered.again_for == Some(AgainFor::NotReady) => return,
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
-                return self.sent_again((connection, (from, to)), SentAgainPacket::new(recovered));
+                return self.sent_again(connection, FromTo { from, to }, SentAgainPacket::new(recovered));
             }
             RecoveryKind::SequenceError => &mut self.signs.naks,
             RecoveryKind::ImpliedNak => &mut self.signs.implied_naks,
@@ -158,7 +179,7 @@ impl Losses {
         *count += 1;
         // A receiver reports what it lacks; a sender finds out by itself that nothing came back.
         let is_reported = matches!(kind, RecoveryKind::SequenceError | RecoveryKind::ImpliedNak);
-        let direction = if is_reported { (to, from) } else { (from, to) };
+        let direction = if is_reported { FromTo { from: to, to: from } } else { FromTo { from, to } };
         // An acknowledgement that overtakes responses which come again makes their requester ask once more.
         if kind == RecoveryKind::ImpliedNak
             && let Some(sender) = self.senders.get(&(connection, direction))
@@ -166,22 +187,23 @@ impl Losses {
         {
             return;
         }
-        self.lost((connection, direction), OpenHole::new(place, is_reported, recovered.missing));
+        self.lost(connection, direction, OpenHole::new(place, is_reported, recovered.missing));
     }
 
-    fn lost(&mut self, key: (u32, FromTo), hole: OpenHole) {
+    fn lost(&mut self, connection: u32, direction: FromTo, hole: OpenHole) {
+        let key = (connection, direction);
         let has_room = self.senders.len() < KEYS || self.senders.contains_key(&key);
         if has_room && !self.senders.entry(key).or_default().lost(hole) {
             return;
         }
-        if let Some(losses) = self.direction(key.1) {
+        if let Some(losses) = self.direction(direction) {
             losses.losses += 1;
         }
     }
 
-    fn sent_again(&mut self, key: (u32, FromTo), packet: SentAgainPacket) {
-        let hole = self.senders.get_mut(&key).and_then(|sender| sender.sent_again(packet));
-        if let Some(losses) = self.direction(key.1) {
+    fn sent_again(&mut self, connection: u32, direction: FromTo, packet: SentAgainPacket) {
+        let hole = self.senders.get_mut(&(connection, direction)).and_then(|sender| sender.sent_again(packet));
+        if let Some(losses) = self.direction(direction) {
             losses.again += 1;
             if let Some(hole) = hole {
                 losses.fill(hole, packet.is_replaced);
@@ -196,7 +218,7 @@ impl Losses {
 
     /// Settles the losses of a connection that ended.
     pub(super) fn ended(&mut self, connection: u32, [one, other]: [Address; 2]) {
-        for direction in [(one, other), (other, one)] {
+        for direction in [FromTo { from: one, to: other }, FromTo { from: other, to: one }] {
             if let Some(sender) = self.senders.remove(&(connection, direction))
                 && let Some(losses) = self.direction(direction)
             {
@@ -271,9 +293,9 @@ impl SenderLosses {
     /// Takes a sign that the packet at a place was lost, which the receiver may have reported. Returns false if an earlier sign is of the
     /// same loss.
     fn lost(&mut self, mut new: OpenHole) -> bool {
-        let filled = self.filled.filter(|filled| filled.place.0 == new.place.0);
+        let filled = self.filled.filter(|filled| filled.place.sender == new.place.sender);
         // A segment may fill the beginning of a hole only.
-        if filled.is_some_and(|filled| filled.end == new.place.1) {
+        if filled.is_some_and(|filled| filled.end == new.place.number) {
             return false;
         }
         new.is_again = filled.is_some_and(|filled| filled.place == new.place);
@@ -292,9 +314,9 @@ impl SenderLosses {
     }
 
     /// A response is sent again.
-    fn respond(&mut self, place: (Address, u64)) {
-        let end = place.1 + 1;
-        match self.responses.as_mut().filter(|last| last.first.0 == place.0 && last.end == place.1) {
+    fn respond(&mut self, place: PacketPlace) {
+        let end = place.number + 1;
+        match self.responses.as_mut().filter(|last| last.first.sender == place.sender && last.end == place.number) {
             Some(last) => last.end = end,
             None => self.responses = Some(Responses { first: place, end }),
         }
@@ -302,23 +324,26 @@ impl SenderLosses {
 
     /// Returns true if the response at a place was among those that were sent again last: its requester may have asked again just before
     /// the response came.
-    fn has_responded(&self, place: (Address, u64)) -> bool {
-        let is_among = |last: Responses| last.first.0 == place.0 && (last.first.1..last.end).contains(&place.1);
+    fn has_responded(&self, place: PacketPlace) -> bool {
+        let is_among = |last: Responses| {
+            last.first.sender == place.sender && (last.first.number..last.end).contains(&place.number)
+        };
         self.responses.is_some_and(is_among)
     }
 
     /// Returns true if the response at a place follows the responses that were retransmitted last, and was asked for with them: the requester
     /// threw away a response behind a missing one, and asks once more before the response is retransmitted.
-    fn has_yet_to_respond(&self, place: (Address, u64)) -> bool {
-        let is_due = |(last, asked): (Responses, (Address, u64))| {
-            last.first.0 == place.0 && asked.0 == place.0 && (last.end..=asked.1).contains(&place.1)
+    fn has_yet_to_respond(&self, place: PacketPlace) -> bool {
+        let is_due = |(last, asked): (Responses, PacketPlace)| {
+            let is_of_sender = last.first.sender == place.sender && asked.sender == place.sender;
+            is_of_sender && (last.end..=asked.number).contains(&place.number)
         };
         self.responses.zip(self.asked).is_some_and(is_due)
     }
 
     /// A packet is sent again, and so were all holes before it.
-    fn go_on(&mut self, place: (Address, u64)) {
-        let is_before = |hole: &&mut OpenHole| hole.place.0 == place.0 && hole.place.1 < place.1;
+    fn go_on(&mut self, place: PacketPlace) {
+        let is_before = |hole: &&mut OpenHole| hole.place.sender == place.sender && hole.place.number < place.number;
         self.open.iter_mut().filter(is_before).for_each(|hole| hole.is_sent_again = true);
     }
 
@@ -385,7 +410,7 @@ impl DirectionLosses {
         self.disordered += 1;
     }
 
-    fn count(&self, (from, to): FromTo) -> String {
+    fn count(&self, FromTo { from, to }: FromTo) -> String {
         let (losses, again) = (both(self.losses, self.disordered), counted(self.again, "packet"));
         match (self.losses + self.disordered, self.again) {
             (0, _) => format!("From {from} to {to}: {again} retransmitted."),
@@ -395,7 +420,7 @@ impl DirectionLosses {
     }
 
     /// A sentence; `has_others` says that another direction has losses, if this one has none.
-    fn sentence(&self, (from, to): FromTo, has_others: bool) -> String {
+    fn sentence(&self, FromTo { from, to }: FromTo, has_others: bool) -> String {
         let again = counted(self.again, "packet");
         match (self.losses, self.disordered) {
             (0, 0) if has_others => {
@@ -404,7 +429,7 @@ impl DirectionLosses {
             (0, 0) => format!("From {from} to {to}: {again} sent again."),
             (0, disordered) => format!("From {from} to {to}: {again} sent again after {}.", disordered_of(disordered)),
             (losses, disordered) => {
-                let (losses, sides) = (losses_of(losses), self.sides((from, to)));
+                let (losses, sides) = (losses_of(losses), self.sides(FromTo { from, to }));
                 let disordered = match disordered {
                     0 => String::new(),
                     count => format!("; {}", disordered_of(count)),
@@ -415,7 +440,7 @@ impl DirectionLosses {
     }
 
     /// The sides of the capture on which packets were lost, as far as the capture shows them.
-    fn sides(&self, (from, to): FromTo) -> String {
+    fn sides(&self, FromTo { from, to }: FromTo) -> String {
         let Self { losses, before_capture, behind_capture, unacknowledged, .. } = *self;
         // The other sides name the capture.
         let is_alone = before_capture + behind_capture + unacknowledged == 0;
@@ -647,9 +672,9 @@ mod tests {
     #[test]
     fn a_hole_that_tcp_fills_in_parts_is_one_loss() {
         let mut sender = SenderLosses::default();
-        let hole = |place, is_reported| OpenHole::new((SERVER, place), is_reported, None);
+        let hole = |place, is_reported| OpenHole::new(PacketPlace { sender: SERVER, number: place }, is_reported, None);
         let again = |end| SentAgainPacket {
-            place: (SERVER, 100),
+            place: PacketPlace { sender: SERVER, number: 100 },
             end: Some(end),
             is_replaced: true,
             is_response: false,
@@ -677,16 +702,12 @@ mod tests {
     #[test]
     fn connections_beyond_the_bound_have_losses_on_an_unknown_side() {
         let mut losses = Losses::default();
+        let direction = FromTo { from: CLIENT, to: SERVER };
+        let place = PacketPlace { sender: CLIENT, number: 1 };
         for connection in 0..2 * KEYS as u32 {
-            losses.lost((connection, (CLIENT, SERVER)), OpenHole::new((CLIENT, 1), true, None));
-            let packet = SentAgainPacket {
-                place: (CLIENT, 1),
-                end: None,
-                is_replaced: true,
-                is_response: false,
-                goes_back: false,
-            };
-            losses.sent_again((connection, (CLIENT, SERVER)), packet);
+            losses.lost(connection, direction, OpenHole::new(place, true, None));
+            let packet = SentAgainPacket { place, end: None, is_replaced: true, is_response: false, goes_back: false };
+            losses.sent_again(connection, direction, packet);
         }
         assert_eq!(losses.senders.len(), KEYS);
         let sides = "1,000 between LID 1 and the capture, 1,000 on an unknown side.";

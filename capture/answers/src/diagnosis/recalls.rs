@@ -284,14 +284,21 @@ impl Recalls {
         Self::longest(wait, delays)
     }
 
-    fn longest(wait: &ServerWait<'_>, delays: impl Iterator<Item = (ClientDelay, bool)>) -> Option<ClientDelay> {
+    fn longest(wait: &ServerWait<'_>, delays: impl Iterator<Item = RecallDelay>) -> Option<ClientDelay> {
         // Without the handle of the file, the delay has to be most of the wait.
-        let is_enough = |(delay, has_handle): &(ClientDelay, bool)| {
+        let is_enough = |RecallDelay { delay, has_handle }: &RecallDelay| {
             *has_handle && wait.conflict.handle.is_some() || delay.nanoseconds.saturating_mul(2) >= wait.nanoseconds
         };
-        let delay = delays.filter(is_enough).map(|(delay, _)| delay).max_by_key(|delay| delay.nanoseconds)?;
+        let delay = delays.filter(is_enough).map(|recall| recall.delay).max_by_key(|delay| delay.nanoseconds)?;
         Some(ClientDelay { nanoseconds: delay.nanoseconds.min(wait.nanoseconds), ..delay })
     }
+}
+
+/// Delay of an RPC by the recall of a delegation.
+struct RecallDelay {
+    delay: ClientDelay,
+    /// True if the handle of the file is known.
+    has_handle: bool,
 }
 
 impl RecallAnswer {
@@ -349,8 +356,8 @@ impl Recall {
         self.server == wait.subject.server && self.is_after(wait.began) && !is_other && !is_own
     }
 
-    /// Delay of an RPC that the server answered in frame `until`, and `true` if the handle of the file is known.
-    fn delay(&self, until: u64) -> Option<(ClientDelay, bool)> {
+    /// Delay of an RPC that the server answered in frame `until`.
+    fn delay(&self, until: u64) -> Option<RecallDelay> {
         let is_before = |stamp: &Stamp| stamp.frame < until;
         let returned = self.returned.filter(is_before);
         let (since, answered) = match self.answer {
@@ -372,11 +379,12 @@ impl Recall {
             }
             _ => format!("client {client} took {took} to answer CB_RECALL (frame {frame})"),
         };
-        Some((ClientDelay { client, nanoseconds, frame, text }, self.handle.is_some()))
+        let delay = ClientDelay { client, nanoseconds, frame, text };
+        Some(RecallDelay { delay, has_handle: self.handle.is_some() })
     }
 
-    /// Delay up to the end of the capture by a client that has not answered, and `true` if the handle of the file is known.
-    fn delay_until(&self, end: CaptureEnd) -> Option<(ClientDelay, bool)> {
+    /// Delay up to the end of the capture by a client that has not answered.
+    fn delay_until(&self, end: CaptureEnd) -> Option<RecallDelay> {
         let since = self.latest;
         if self.returned.is_some() || !matches!(self.answer, RecallAnswer::Owed) {
             return None;
@@ -385,7 +393,8 @@ impl Recall {
         let nanoseconds = self.without_meanwhile(since.time.0, until)?;
         let (client, frame) = (self.client, self.sent.frame);
         let text = format!("client {client} has not answered CB_RECALL (frame {frame}) for {}", duration(nanoseconds));
-        Some((ClientDelay { client, nanoseconds, frame, text }, self.handle.is_some()))
+        let delay = ClientDelay { client, nanoseconds, frame, text };
+        Some(RecallDelay { delay, has_handle: self.handle.is_some() })
     }
 
     /// Nanoseconds between two times in which the client did not wait for the server.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rpcrdma_dissector::{
-    Address, CaptureEnd, DataTimes, Delivery, DisconnectionKind, JoinedWait, NotTimed, OperationArguments, Owed,
-    OwedUnknown, Phase, Phases, Recovery, RecoveryKind, Refusal, RoundTrips, Stamp, Step, Transaction, WaitEnd,
+    Address, CaptureEnd, DataTimes, Delivery, DisconnectionKind, JoinedWait, LastStep, NotTimed, OperationArguments,
+    Owed, OwedUnknown, Phase, Phases, Recovery, RecoveryKind, Refusal, RoundTrips, Stamp, Step, Transaction, WaitEnd,
     Waiting,
 };
 
@@ -597,7 +597,7 @@ impl KnownRpc<'_> {
 const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     // If the connection ended, nothing is owed any longer, but the last step shows who waited.
     let is_over = matches!(waiting.owed, Owed::Nothing);
-    let asked = matches!(waiting.responder, Some((Step::ReadRequest, _)));
+    let asked = matches!(waiting.responder, Some(LastStep { step: Step::ReadRequest, .. }));
     if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) {
         return Some((Cause::RequesterUnreachable, None));
     }

@@ -6,11 +6,15 @@ use rpcrdma_dissector::{Files, Recovered, RecoveryKind};
 
 use crate::format::line::{DIM, PLAIN, WARNING};
 use crate::format::number::Milliseconds;
-use crate::lines::{At, Lines};
+use crate::lines::{AddressPair, At, Lines};
 
 /// The place of a sign of loss.
 const fn at(recovered: &Recovered) -> At {
-    At { stamp: recovered.stamp, connection: recovered.connection, ends: (recovered.from, recovered.to) }
+    At {
+        stamp: recovered.stamp,
+        connection: recovered.connection,
+        ends: AddressPair { from: recovered.from, to: recovered.to },
+    }
 }
 
 impl Lines {

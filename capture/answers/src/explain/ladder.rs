@@ -87,9 +87,9 @@ pub(crate) fn rungs(transaction: &Transaction) -> Vec<Rung> {
     let mut left_out = left_out;
     for run in &runs {
         if let Some(missing) = left_out.take_if(|missing| missing.first.frame < run.first.frame) {
-            rungs.push(missing_rung(&missing, (began, rungs.last())));
+            rungs.push(missing_rung(&missing, &RungTimes::new(missing.first, began, rungs.last())));
         }
-        rungs.push(rung(run, transaction, (began, rungs.last())));
+        rungs.push(rung(run, transaction, &RungTimes::new(run.first, began, rungs.last())));
     }
     rungs
 }
@@ -102,22 +102,33 @@ fn reply_alone(transaction: &Transaction) -> Vec<PacketRun> {
     run.into_iter().collect()
 }
 
-/// The times of a line: since the first packet of the RPC, and since the line before.
-fn times(first: Stamp, (began, before): (Stamp, Option<&Rung>)) -> (u64, u64) {
-    let before = before.map_or(began, |before| before.last);
-    (first.time.0.saturating_sub(began.time.0), first.time.0.saturating_sub(before.time.0))
+/// The times of a line.
+struct RungTimes {
+    /// Nanoseconds since the first packet of the RPC.
+    at: u64,
+    /// Nanoseconds since the line before.
+    since: u64,
 }
 
-fn missing_rung(missing: &StepsLeftOut, context: (Stamp, Option<&Rung>)) -> Rung {
+impl RungTimes {
+    /// The times of a line that begins at `first`, of an RPC that began at `began`.
+    fn new(first: Stamp, began: Stamp, before: Option<&Rung>) -> Self {
+        let before = before.map_or(began, |before| before.last);
+        let since = |stamp: Stamp| first.time.0.saturating_sub(stamp.time.0);
+        Self { at: since(began), since: since(before) }
+    }
+}
+
+fn missing_rung(missing: &StepsLeftOut, times: &RungTimes) -> Rung {
     let StepsLeftOut { packets, first, last, .. } = *missing;
-    let (at, since) = times(first, context);
+    let RungTimes { at, since } = *times;
     let label = vec![format!("{} packets are not shown", grouped(packets))];
     Rung { first, last, at, since, arrow: Arrow::LeftOut, kind: RungKind::LeftOut, label }
 }
 
-fn rung(run: &PacketRun, transaction: &Transaction, context: (Stamp, Option<&Rung>)) -> Rung {
+fn rung(run: &PacketRun, transaction: &Transaction, times: &RungTimes) -> Rung {
     let PacketRun { from, step, recovery, first, last, .. } = *run;
-    let (at, since) = times(first, context);
+    let RungTimes { at, since } = *times;
     let is_silence = recovery.is_some_and(RecoveryKind::is_cause);
     let arrow = match (from == transaction.requester, is_silence) {
         (true, false) => Arrow::Right,

@@ -107,10 +107,10 @@ impl PacketRunObject {
         let runs = steps.runs();
         let began = transaction.began.unwrap_or_default();
         let before = [began].into_iter().chain(runs.iter().map(|run| run.last));
-        runs.iter().zip(before).map(|(run, before)| Self::new(run, transaction, (began, before))).collect()
+        runs.iter().zip(before).map(|(run, before)| Self::new(run, transaction, began, before)).collect()
     }
 
-    fn new(run: &PacketRun, transaction: &Transaction, (began, before): (Stamp, Stamp)) -> Self {
+    fn new(run: &PacketRun, transaction: &Transaction, began: Stamp, before: Stamp) -> Self {
         let PacketRun { from, step, recovery, is_discarded, first, last, packets, octets, .. } = *run;
         let Transaction { from: requester, to: responder, .. } = *transaction;
         let (from, to) = if from == transaction.requester { (requester, responder) } else { (responder, requester) };

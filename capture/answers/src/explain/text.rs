@@ -31,7 +31,8 @@ const NAMES: usize = 12;
 pub fn lines(
     out: &mut impl io::Write,
     rpc: &ExplainedRpc,
-    (files, names): (&Files, &FileNames),
+    files: &Files,
+    names: &FileNames,
     width: usize,
     colour: bool,
 ) -> io::Result<()> {

@@ -148,7 +148,7 @@ impl<W: Write> Exporter<W> {
         let called = match transaction.call.as_ref().map(|call| (call, record(call, is_call))) {
             Some((call, Ok(record))) => {
                 let time = began.unwrap_or(call.stamp).time;
-                self.hold(transaction, requester, (call, time), record);
+                self.hold(transaction, requester, call, time, record);
                 time
             }
             Some((_, Err(reason))) => return self.leave_out(reason),
@@ -162,7 +162,7 @@ impl<W: Write> Exporter<W> {
                     let ended = timed.map(|(began, latency)| Time(began.time.0.saturating_add(latency)));
                     self.exported.arrivals_unknown += u64::from(ended.is_none());
                     let time = ended.unwrap_or(reply.stamp.time).max(called);
-                    self.hold(transaction, requester.other(), (reply, time), record);
+                    self.hold(transaction, requester.other(), reply, time, record);
                 }
                 Err(reason) => {
                     self.exported.replies_left_out += 1;
@@ -195,7 +195,7 @@ impl<W: Write> Exporter<W> {
     }
 
     /// Holds a message that gets this time.
-    fn hold(&mut self, of: &Transaction, sender: Side, (half, time): (&Half, Time), record: Vec<u8>) {
+    fn hold(&mut self, of: &Transaction, sender: Side, half: &Half, time: Time, record: Vec<u8>) {
         let requester = of.requester;
         let client = if of.reverse { requester.other() } else { requester };
         let addresses = match client {

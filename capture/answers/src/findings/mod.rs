@@ -196,7 +196,7 @@ impl Findings {
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
         let rules: Vec<_> = counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect();
         match &self.form {
-            FindingsForm::Text(text) => text.summary(out, &rules, &self.excused, (self.gap, self.scope)),
+            FindingsForm::Text(text) => text.summary(out, &rules, &self.excused, self.gap, self.scope),
             FindingsForm::Json => {
                 let mut noteworthy = rules.iter().filter(|rule| rule.is_noteworthy());
                 noteworthy.try_for_each(|rule| rule.write_json_of(self.capture_file.as_deref(), out))

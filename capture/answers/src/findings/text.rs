@@ -11,7 +11,7 @@ use super::totals::{CONNECTIONS, Excused, FindingsScope, RuleTotals};
 use crate::format::line::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
 use crate::format::screen::Screen;
 use crate::gaps::Gap;
-use crate::lines::{At, Lines, WIDTH};
+use crate::lines::{AddressPair, At, Lines, WIDTH};
 
 /// Columns of the longest slug.
 pub(super) const SLUG: usize = 25;
@@ -72,7 +72,7 @@ impl FindingsText {
     fn line(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let lines = &mut self.lines;
         let Found { rule, severity, stamp, connection, from, to, blame, xid, offset, .. } = *found;
-        let at = At { stamp, connection, ends: (from, to) };
+        let at = At { stamp, connection, ends: AddressPair { from, to } };
         if !self.begun {
             self.begun = true;
             lines.heading(&at, files).with(DIM, "broken by rdma_xid   octet  severity rule").write(out)?;
@@ -99,7 +99,8 @@ impl FindingsText {
         out: &mut impl io::Write,
         rules: &[RuleTotals],
         excused: &Excused,
-        (gap, scope): (Option<Gap>, FindingsScope),
+        gap: Option<Gap>,
+        scope: FindingsScope,
     ) -> io::Result<()> {
         self.left_out(out, excused)?;
         let lines = &self.lines;

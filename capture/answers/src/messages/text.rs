@@ -11,11 +11,15 @@ use rpcrdma_dissector::{Captured, Decoded, Dialect, Direction, Files, Header, Me
 
 use crate::called::{called, failure, without_prefix};
 use crate::format::line::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
-use crate::lines::{At, Lines, add};
+use crate::lines::{AddressPair, At, Lines, add};
 
 /// The place of a message.
 fn at(message: &Message) -> At {
-    At { stamp: message.stamp, connection: message.connection, ends: (message.from, message.to) }
+    At {
+        stamp: message.stamp,
+        connection: message.connection,
+        ends: AddressPair { from: message.from, to: message.to },
+    }
 }
 
 impl Lines {
@@ -56,7 +60,7 @@ impl Lines {
     /// Any error from writing to `out`.
     pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
         let Terminated { stamp, connection, from, to, terminate, .. } = *terminated;
-        let mut line = self.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
+        let mut line = self.begin(&At { stamp, connection, ends: AddressPair { from, to } }, files).unlimited();
         line.push(FAULT, "Terminate");
         line.print(PLAIN, format_args!("  {terminate}"));
         line.write(out)

@@ -1,5 +1,6 @@
 //! A message as a tree: every field of the transport header with its offset, then the RPC header.
 
+use core::ops::Range;
 use std::io;
 
 use anstyle::Style;
@@ -104,7 +105,7 @@ impl Tree<'_> {
     }
 
     /// A line about so many octets from an offset on.
-    fn extent(&mut self, (at, length): (usize, usize), style: Style, name: &str, value: &str) -> io::Result<()> {
+    fn extent(&mut self, at: usize, length: usize, style: Style, name: &str, value: &str) -> io::Result<()> {
         (self.take)(TreeLine { offset: Some(at), extent: TreeExtent::Octets(length), style, name, value })
     }
 
@@ -161,7 +162,7 @@ impl Tree<'_> {
         };
         let length = message.length.saturating_sub(at);
         let value = format!("{}{rest}", octets(length as u64));
-        self.extent((at, length), NAME, "Payload stream", &value)?;
+        self.extent(at, length, NAME, "Payload stream", &value)?;
         match place {
             PayloadPlace::Part => Ok(()),
             _ if rest.is_empty() => {
@@ -178,8 +179,7 @@ impl Tree<'_> {
             return self.line(None, WARNING, "  padding", "in an unknown place");
         };
         for range in padding {
-            let padding = (at.saturating_add(range.start), range.len());
-            self.extent(padding, PLAIN, "  padding", &octets(range.len() as u64))?;
+            self.extent(at.saturating_add(range.start), range.len(), PLAIN, "  padding", &octets(range.len() as u64))?;
         }
         Ok(())
     }
@@ -236,7 +236,10 @@ impl Tree<'_> {
                 Err(error) => self.no_rpc(at, xid, "CALL", error),
             },
             Some((xid, MessageType::REPLY)) => match RpcReply::decode(payload) {
-                Ok((reply, results)) => self.reply(at, &reply, (payload.len(), results.len()), rpc),
+                Ok((reply, results)) => {
+                    let results_at = at + payload.len() - results.len();
+                    self.reply(at, &reply, results_at..at + payload.len(), rpc)
+                }
                 Err(error) => self.no_rpc(at, xid, "REPLY", error),
             },
             Some((_, other)) => self.line(Some(at + 4), FAULT, "  msg_type", &other.0.to_string()),
@@ -267,7 +270,7 @@ impl Tree<'_> {
         self.operations(rpc)
     }
 
-    fn reply(&mut self, at: usize, reply: &RpcReply<'_>, lengths: (usize, usize), rpc: Option<&Rpc>) -> io::Result<()> {
+    fn reply(&mut self, at: usize, reply: &RpcReply<'_>, results: Range<usize>, rpc: Option<&Rpc>) -> io::Result<()> {
         self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", reply.xid))?;
         self.line(Some(at + 4), PLAIN, "  msg_type", "1 (REPLY)")?;
         match &reply.body {
@@ -284,9 +287,8 @@ impl Tree<'_> {
                 self.line(Some(at + 12), FAULT, "  reject_stat", denial)?;
             }
         }
-        let (payload, results) = lengths;
-        if results > 0 {
-            self.line(Some(at + payload - results), PLAIN, "  results", &octets(results as u64))?;
+        if !results.is_empty() {
+            self.line(Some(results.start), PLAIN, "  results", &octets(results.len() as u64))?;
         }
         self.known(rpc)
     }

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use rpcrdma_dissector::{
-    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, Message, Owed, OwedUnknown, Refusal, Rpc, Side,
-    Stamp, Step, Time, Transaction, WaitEnd, Waiting,
+    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, LastStep, Message, Owed, OwedUnknown, Refusal, Rpc,
+    Side, Stamp, Step, Time, Transaction, WaitEnd, Waiting,
 };
 
 pub use record::PendingObject;
@@ -136,16 +136,18 @@ const fn columns<'a>() -> [Column<PendingLine<'a>>; 5] {
     ]
 }
 
-/// Writes a call in lines of at most 80 columns: its age at the end of the capture, the frame that completed
-/// it, its connection, `rdma_xid` and what it calls; then what is owed, and what either end did last.
+/// Writes a call in lines of at most 80 columns: age at the end of the capture, the frame that completed
+/// the call, connection, `rdma_xid` and procedure; then what is owed, and what either end did last.
 ///
 /// # Errors
 /// Any error from writing to `out`.
 pub fn lines(
     out: &mut impl io::Write,
     call: &PendingCall,
-    (end, files): (CaptureEnd, &Files),
-    (colour, times): (bool, ShownTimes),
+    end: CaptureEnd,
+    files: &Files,
+    colour: bool,
+    times: ShownTimes,
 ) -> io::Result<()> {
     let mut line = Line::new(colour, WIDTH);
     line.cells(&columns(), &PendingLine { call, end });
@@ -213,7 +215,7 @@ impl PendingCall {
 
     /// Takes a reply that the responder provides, while the capture is being read: the requester has to read the reply.
     pub fn provide(&mut self, reply: Stamp) {
-        self.waiting.responder = Some((Step::Reply, reply));
+        self.waiting.responder = Some(LastStep { step: Step::Reply, stamp: reply });
         (self.waiting.delivery, self.waiting.owed) = (Delivery::Accepted, Owed::ReadReply);
     }
 
@@ -354,7 +356,7 @@ impl PendingCall {
     /// Returns what either end did last; while the capture is still being read, only the call is known.
     pub(crate) fn last_steps(&self, files: &Files) -> String {
         let Self { from, to, .. } = self;
-        let step = |end: &Address, (step, stamp): (Step, Stamp)| {
+        let step = |end: &Address, LastStep { step, stamp }: LastStep| {
             let place = files.place(stamp.frame).map(|place| format!(" ({place})")).unwrap_or_default();
             format!("{} in frame {}{place} by {end}", step.name(), stamp.frame)
         };

@@ -1,6 +1,6 @@
 //! A call without a reply.
 
-use rpcrdma_dissector::{CaptureEnd, Delivery, Files, Owed, Stamp, Step, WaitEnd};
+use rpcrdma_dissector::{CaptureEnd, Delivery, Files, LastStep, Owed, WaitEnd};
 use serde::Serialize;
 
 use super::{PendingCall, sent};
@@ -119,7 +119,7 @@ struct StepObject {
 }
 
 impl StepObject {
-    fn new((step, stamp): (Step, Stamp)) -> Self {
+    fn new(LastStep { step, stamp }: LastStep) -> Self {
         Self { step: step.name(), frame: stamp.frame, time_ns: stamp.time.0 }
     }
 }

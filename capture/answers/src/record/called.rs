@@ -81,17 +81,19 @@ impl RpcObject {
 impl CalledObject {
     pub(crate) fn of_transaction(transaction: &Transaction) -> Self {
         let Transaction { reverse, callback, procedure, name, operations, security, .. } = transaction;
-        Self::new((*reverse, *callback), (*procedure, *name), operations, *security)
+        Self::new(*reverse, *callback, *procedure, *name, operations, *security)
     }
 
     pub(crate) fn of_rpc(rpc: &Rpc) -> Self {
         let Rpc { reverse, callback, procedure, name, ref operations, security, .. } = *rpc;
-        Self::new((reverse, callback), (procedure, name), operations, security)
+        Self::new(reverse, callback, procedure, name, operations, security)
     }
 
     fn new(
-        (reverse, callback): (bool, Callback),
-        (procedure, name): (Option<Procedure>, Option<&'static str>),
+        reverse: bool,
+        callback: Callback,
+        procedure: Option<Procedure>,
+        name: Option<&'static str>,
         operations: &[CompoundOperation],
         security: Option<Security>,
     ) -> Self {

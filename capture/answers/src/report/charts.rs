@@ -1,5 +1,7 @@
 //! Charts: SVG that fills the width there is, with labels beside it that keep their size.
 
+use core::ops::RangeInclusive;
+
 use maud::{Markup, PreEscaped, html};
 use rpcrdma_dissector::{Phase, Phases};
 
@@ -119,7 +121,7 @@ fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
             span { i.heat.faint[most > 1] {} "1" } " "
             @if most > 1 { span { i.heat {} (grouped(u64::from(most))) } }
         }
-        (plot(&label, (intervals.len() as f64, rows as f64), labels, &cells, series))
+        (plot(&label, PlotSize { width: intervals.len() as f64, height: rows as f64 }, labels, &cells, series))
     })
 }
 
@@ -143,7 +145,7 @@ fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let label = format!("Octets that RDMA moved per second over time, at most {} per second.", size(most));
     let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", size(rate))));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
-    Ok(plot(&label, (series.intervals.len() as f64, HEIGHT), labels, &areas, series))
+    Ok(plot(&label, PlotSize { width: series.intervals.len() as f64, height: HEIGHT }, labels, &areas, series))
 }
 
 /// Packets that were sent again over time.
@@ -159,7 +161,13 @@ fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     };
     let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
     let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
-    Ok(plot(&label, (series.intervals.len() as f64, HEIGHT), labels.into_iter(), &areas, series))
+    Ok(plot(
+        &label,
+        PlotSize { width: series.intervals.len() as f64, height: HEIGHT },
+        labels.into_iter(),
+        &areas,
+        series,
+    ))
 }
 
 /// Calls that wait for their reply over time, those that get none on top of them, and the grant if there is room for it.
@@ -198,7 +206,7 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.decimals$}")));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
     Ok(html! {
-        (plot(&label, (series.intervals.len() as f64, HEIGHT), labels, &areas, series))
+        (plot(&label, PlotSize { width: series.intervals.len() as f64, height: HEIGHT }, labels, &areas, series))
         @if let Some(granted) = granted {
             p.note {
                 "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
@@ -212,7 +220,8 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
 }
 
 /// Least, median, 99th percentile and greatest latency on a scale of powers of ten that a table has in common.
-pub(super) fn spread(latency: &Latency, (least, most): (u64, u64)) -> Markup {
+pub(super) fn spread(latency: &Latency, scale: &RangeInclusive<u64>) -> Markup {
+    let (least, most) = (*scale.start(), *scale.end());
     let log = |value: u64| (value.max(1) as f64).log10();
     let width = (log(most) - log(least)).max(0.01);
     let at = |value: u64| format!("{:.1}", 2.0 + 96.0 * (log(value) - log(least)) / width);
@@ -326,11 +335,18 @@ fn seconds(series: &TimeSeries, column: u64, first: u64) -> String {
     format!("{:.decimals$} s", time as f64 / 1e9)
 }
 
+/// Size of a drawing, in units of the drawing.
+#[derive(Clone, Copy)]
+struct PlotSize {
+    width: f64,
+    height: f64,
+}
+
 /// A chart: labels on the left, each at a part of the height; the time of day below. Places are attributes of SVG and no
 /// styles, which a page may forbid.
 fn plot(
     label: &str,
-    (width, height): (f64, f64),
+    PlotSize { width, height }: PlotSize,
     labels: impl Iterator<Item = (f64, String)>,
     content: &Markup,
     series: &TimeSeries,
@@ -627,10 +643,10 @@ mod tests {
     #[test]
     fn latencies_are_spread_over_powers_of_ten() {
         let latency = Latency { count: 9, min_ns: 1000, p50_ns: 10_000, p99_ns: 100_000, max_ns: 1_000_000 };
-        let drawn = spread(&latency, (1000, 10_000_000)).0;
+        let drawn = spread(&latency, &(1000..=10_000_000)).0;
         assert_eq!(all(&drawn, " d=\"", '"'), ["M2.0 5H74.0", "M26.0 1V9", "M50.0 2V8"]);
         let one = Latency { count: 2, min_ns: 0, p50_ns: 0, p99_ns: 0, max_ns: 1 };
-        assert_eq!(all(&spread(&one, (0, 1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
+        assert_eq!(all(&spread(&one, &(0..=1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
     }
 
     /// Recovery is a part of the bar, and of the words of its phase.

@@ -71,9 +71,11 @@ impl Ladders {
     /// instance of so far.
     pub(super) fn take(
         &mut self,
-        (transaction, arguments): (&Transaction, &[OperationArguments<'_>]),
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
         greatest: &[Cause],
-        (files, names): (&Files, &FileNames),
+        files: &Files,
+        names: &FileNames,
     ) {
         let latency = transaction.latency();
         let began = transaction.began.map(|began| began.time.0);

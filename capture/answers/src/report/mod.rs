@@ -221,7 +221,7 @@ impl CaptureReport {
         let [.., by_name] = &self.tops;
         let file = || by_name.names.of_transaction(transaction, &arguments);
         verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
-        self.ladders.take((transaction, &arguments), &causes.greatest, (files, &by_name.names));
+        self.ladders.take(transaction, &arguments, &causes.greatest, files, &by_name.names);
         self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
     }
 

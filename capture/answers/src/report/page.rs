@@ -1,5 +1,6 @@
 //! The page: what was captured and the verdict first, then each question with its section.
 
+use core::ops::RangeInclusive;
 use std::io;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -206,10 +207,11 @@ fn operations(finished: &Finished<'_>) -> Markup {
     procedures.sort_by_key(|procedure| core::cmp::Reverse(procedure.time()));
     let all = procedures.iter().map(|procedure| procedure.time()).sum();
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
-    let scale = (latencies().map(|l| l.min_ns).min().unwrap_or(1), latencies().map(|l| l.max_ns).max().unwrap_or(1));
+    let least = latencies().map(|latency| latency.min_ns).min().unwrap_or(1);
+    let scale = least..=latencies().map(|latency| latency.max_ns).max().unwrap_or(1);
     let ladder = |name: &str| finished.ladders.find(|drawn| drawn.operation == name);
     let rows = html! {
-        @for procedure in &procedures { (operation(procedure, scale, all, ladder(&procedure.operation))) }
+        @for procedure in &procedures { (operation(procedure, &scale, all, ladder(&procedure.operation))) }
     };
     html! {
         (table(
@@ -219,8 +221,8 @@ fn operations(finished: &Finished<'_>) -> Markup {
             rows,
         ))
         p.note {
-            "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0))
-            " to " (duration(scale.1)) ", with the median and the 99th percentile."
+            "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(*scale.start()))
+            " to " (duration(*scale.end())) ", with the median and the 99th percentile."
         }
         (left_out(0, finished.statistics.procedures_left_out, "RPCs of other operations"))
         @if !finished.statistics.failures.is_empty() {
@@ -233,7 +235,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
     }
 }
 
-fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64, ladder: Option<&Drawn>) -> Markup {
+fn operation(procedure: &ProcedureStatistics, scale: &RangeInclusive<u64>, all: u64, ladder: Option<&Drawn>) -> Markup {
     let share = 100.0 * procedure.time() as f64 / all.max(1) as f64;
     let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {

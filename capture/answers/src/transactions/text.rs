@@ -9,7 +9,7 @@ use crate::format::column::{Column, frame, push, push_xid};
 use crate::format::line::{CHUNK, DIM, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
 use crate::format::time::ShownTimes;
-use crate::lines::{At, Lines, add, place_columns};
+use crate::lines::{AddressPair, At, Lines, add, place_columns};
 
 /// Columns before the reason for which an RPC was not rebuilt.
 const REASON: usize = 14;
@@ -20,7 +20,7 @@ const CALLED: usize = 27;
 fn at(transaction: &Transaction) -> At {
     let Transaction { connection, from, to, call, reply, .. } = transaction;
     let stamp = call.as_ref().or(reply.as_ref()).map(|half| half.stamp).unwrap_or_default();
-    At { stamp, connection: *connection, ends: (*from, *to) }
+    At { stamp, connection: *connection, ends: AddressPair { from: *from, to: *to } }
 }
 
 /// Content of a line about a transaction.

@@ -24,6 +24,15 @@ const TWO_CLOCKS: u64 = 8;
 /// Least number of acknowledgements before their packets that makes two clocks likely.
 const LIKELY: u64 = 2;
 
+/// An acknowledgement of what the other end sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledgement {
+    /// Place up to which the sender of the acknowledgement has received.
+    pub place: u64,
+    /// True if the packet carries nothing but the acknowledgement.
+    pub is_bare: bool,
+}
+
 /// Acknowledgements of what an end sent, by the order in which the capture has both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -15,7 +15,7 @@ use core::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 
-use super::operation::Side;
+use super::operation::{Origin, Side, Stamp};
 use super::recovery::{SILENCE, TIMER};
 use crate::file::Time;
 use crate::link::Sighting;
@@ -35,6 +35,27 @@ const JITTER: u64 = 1_000;
 const FIRST: u32 = 16;
 /// This many copies show that packets are captured twice.
 const ENOUGH: u32 = 4;
+
+/// Frame of a packet, and the marks that tell copies of the packet from retransmissions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketCapture {
+    pub(crate) stamp: Stamp,
+    pub(crate) sighting: Sighting,
+}
+
+/// Sender of a packet, and the capture of the packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentPacket {
+    pub(super) from: Side,
+    pub(super) captured: PacketCapture,
+}
+
+impl SentPacket {
+    /// Sender and frame of the packet.
+    pub(super) const fn origin(&self) -> Origin {
+        Origin { from: self.from, stamp: self.captured.stamp }
+    }
+}
 
 /// Need for a packet that is captured once more, as far as other packets show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +132,7 @@ pub(super) struct Copies {
 impl RecentPackets {
     /// Digest of what all copies of a packet of an end have in common, in the words of its headers.
     #[inline]
-    pub(super) fn digest(&self, (key, from): (u64, Side), words: [u64; 3], rest: &[u8], sighting: Sighting) -> u64 {
+    pub(super) fn digest(&self, key: u64, from: Side, words: [u64; 3], rest: &[u8], sighting: Sighting) -> u64 {
         let mut hasher = self.state.build_hasher();
         hasher.write_u64(key << 17 | u64::from(from == Side::Passive) << 16 | u64::from(sighting.identification));
         words.iter().for_each(|word| hasher.write_u64(*word));
@@ -127,27 +148,27 @@ impl RecentPackets {
     pub(super) fn original(
         &mut self,
         content: u64,
-        time: Time,
-        sighting: Sighting,
-        (end, others): (&mut Copies, impl Fn() -> Copies),
+        captured: PacketCapture,
+        end: &mut Copies,
+        others: impl Fn() -> Copies,
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
-        if self.add(content, time, sighting, end) {
+        if self.add(content, captured, end) {
             return None;
         }
         let set = self.sets.get_mut(content as usize % SETS)?;
         let known = set.iter_mut().find(|recent| recent.content == content)?;
-        let original = known.repeated_by(time, sighting, (end, others), need);
+        let original = known.repeated_by(captured, end, others, need);
         if original.is_none() {
-            let earlier = known.without_copy(time);
-            *known = RecentPacket { earlier, ..RecentPacket::new(content, time, sighting, end) };
+            let earlier = known.without_copy(captured.stamp.time);
+            *known = RecentPacket { earlier, ..RecentPacket::new(content, captured, end) };
         }
         original
     }
 
     /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if it was added.
     #[inline]
-    pub(super) fn add(&mut self, content: u64, time: Time, sighting: Sighting, end: &mut Copies) -> bool {
+    pub(super) fn add(&mut self, content: u64, captured: PacketCapture, end: &mut Copies) -> bool {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
         }
@@ -156,7 +177,7 @@ impl RecentPackets {
             return false;
         }
         if let Some(entry) = set.iter_mut().min_by_key(|recent| recent.time) {
-            *entry = RecentPacket::new(content, time, sighting, end);
+            *entry = RecentPacket::new(content, captured, end);
         }
         true
     }
@@ -165,7 +186,8 @@ impl RecentPackets {
 impl RecentPacket {
     /// The next packet of this `end`.
     #[inline]
-    fn new(content: u64, time: Time, Sighting { identification, point, .. }: Sighting, end: &mut Copies) -> Self {
+    fn new(content: u64, captured: PacketCapture, end: &mut Copies) -> Self {
+        let PacketCapture { stamp: Stamp { time, .. }, sighting: Sighting { identification, point, .. } } = captured;
         end.send(identification);
         Self { content, time, points: [point; 2], number: end.packets, copies: 0, earlier: None }
     }
@@ -174,16 +196,17 @@ impl RecentPacket {
     #[cold]
     fn repeated_by(
         &mut self,
-        time: Time,
-        Sighting { identification, point, .. }: Sighting,
-        (end, others): (&mut Copies, impl Fn() -> Copies),
+        captured: PacketCapture,
+        end: &mut Copies,
+        others: impl Fn() -> Copies,
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
+        let PacketCapture { stamp: Stamp { time, .. }, sighting: Sighting { identification, point, .. } } = captured;
         let age = time.0.abs_diff(self.time.0);
         let is_elsewhere = !self.points.contains(&point);
         let earlier = self.earlier.filter(|earlier| {
             let age = age.saturating_add(earlier.before.into());
-            let is_due = end.expects((earlier.number, age), &others) || end.is_doubled() && end.is_usual(age);
+            let is_due = end.expects(earlier.number, age, &others) || end.is_doubled() && end.is_usual(age);
             !is_elsewhere && is_due
         });
         if let Some(earlier) = earlier {
@@ -191,7 +214,7 @@ impl RecentPacket {
             end.copy(earlier.number, None);
             return Some(Time(self.time.0.saturating_sub(earlier.before.into())));
         }
-        let is_expected = self.copies == 0 && end.expects((self.number, age), &others);
+        let is_expected = self.copies == 0 && end.expects(self.number, age, &others);
         let need = need(self.time);
         let is_copy = if is_elsewhere {
             age < LATE || age < FAR && need != Need::Asked
@@ -285,7 +308,7 @@ impl Copies {
 
     /// Returns true if the copy of the packet of this number, which was captured so many nanoseconds ago, is due now. Of the first
     /// packets, copies of `others` show that.
-    fn expects(&self, (number, age): (u32, u64), others: impl Fn() -> Self) -> bool {
+    fn expects(&self, number: u32, age: u64, others: impl Fn() -> Self) -> bool {
         if self.copies == 0 {
             let others = others();
             return number <= FIRST && others.is_followed() && others.is_usual(age);

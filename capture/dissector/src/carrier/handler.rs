@@ -1,10 +1,10 @@
 //! The interface that takes what happens on connections.
 
 use super::account::Account;
-use super::acknowledgement::{AcknowledgementOrder, Acknowledgements};
+use super::acknowledgement::{Acknowledgement, AcknowledgementOrder, Acknowledgements};
 use super::connection::{Connection, Counts};
 use super::framed::FramedOctets;
-use super::operation::{Operation, Side, Sides, Stamp};
+use super::operation::{Operation, Origin, Side, Sides, Stamp};
 use super::rejection::{Rejected, UnansweredRequest};
 use super::terminate::Terminate;
 use crate::file::Time;
@@ -43,10 +43,10 @@ pub(crate) trait Handler {
     ) -> Taken;
     /// Octets of a TCP stream were found to be a set-up frame or an FPDU. What they mean follows.
     fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>);
-    /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
-    fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
+    /// An end acknowledged what the other end sends.
+    fn acknowledged(&mut self, session: &mut Self::Session, by: Origin, acknowledgement: Acknowledgement);
     /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
-    fn acknowledged_early(&mut self, session: &mut Self::Session, packet: (Side, Stamp), order: AcknowledgementOrder);
+    fn acknowledged_early(&mut self, session: &mut Self::Session, packet: Origin, order: AcknowledgementOrder);
     /// The time that an end takes to acknowledge is known better than before.
     fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
     /// A sign of congestion came for what an end sends.
@@ -70,13 +70,7 @@ pub(crate) trait Handler {
     /// The capture holds no answer to a connection request.
     fn unanswered(&mut self, request: UnansweredRequest);
     /// An end terminated a connection because the other broke the protocol.
-    fn terminated(
-        &mut self,
-        connection: &Connection,
-        session: &Self::Session,
-        from: Side,
-        terminated: (Stamp, Terminate),
-    );
+    fn terminated(&mut self, connection: &Connection, session: &Self::Session, by: Origin, terminate: Terminate);
 }
 
 /// Releases memory until no more is held than allowed, in at most so many steps. A step that releases nothing is the last: the flows that

@@ -62,6 +62,43 @@ pub struct Stamp {
     pub time: Time,
 }
 
+/// Sender of a packet, and the frame that holds the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// End that sent the packet.
+    pub from: Side,
+    /// Frame of the packet.
+    pub stamp: Stamp,
+}
+
+/// Octets of a packet, which a capture may cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CutOctets<'a> {
+    /// Octets that were captured.
+    pub octets: &'a [u8],
+    /// Number of octets on the wire.
+    pub length: usize,
+}
+
+/// Address of an octet in the memory of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryAddress {
+    /// Handle of the memory.
+    pub handle: u32,
+    /// Offset of the octet.
+    pub offset: u64,
+}
+
+/// Place of an octet in the answer to an RDMA Read request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadPlace {
+    /// Name of the request, unique on the connection.
+    pub request: u64,
+    /// Octets of the answer before this one.
+    pub at: u64,
+}
+
 /// Progress of the ends of a connection when one of them sent something, in the carrier's own numbers.
 ///
 /// The two directions may be captured in a different order from that of the wire, because adapters hand over what they

@@ -9,7 +9,7 @@ use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::book::Book;
 use super::found::{About, Blame, Found};
-use crate::carrier::operation::Sides;
+use crate::carrier::operation::{MemoryAddress, Sides};
 use crate::event::{MemoryUse, MemoryUseKind};
 use crate::link::Address;
 
@@ -130,7 +130,7 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
             ),
         },
         MemoryUseKind::Refused { write, offset, invalidated, other, .. } if write == writes => {
-            refused((handle, offset), other, invalidated, report);
+            refused(MemoryAddress { handle, offset }, other, invalidated, report);
         }
         _ => {}
     }
@@ -138,12 +138,13 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
 
 /// The responder stayed within what a waiting call advertises. The owner may withdraw the memory of a call that it
 /// gives up (RFC 8166 section 8.1.4), at the price of the connection; memory that never was registered looks the same.
-fn refused((handle, offset): (u32, u64), other: Option<(u32, u64)>, invalidated: Option<u64>, report: &mut Report<'_>) {
+fn refused(address: MemoryAddress, other: Option<MemoryAddress>, invalidated: Option<u64>, report: &mut Report<'_>) {
+    let MemoryAddress { handle, offset } = address;
     let mut say = |by: core::fmt::Arguments<'_>| {
         let advertised = "is advertised, and its owner's adapter refuses access";
         let message = match other {
             None => format!("handle {handle:#010x} offset {offset:#018x} {advertised}: {by}"),
-            Some((other, at)) => format!(
+            Some(MemoryAddress { handle: other, offset: at }) => format!(
                 "handle {handle:#010x} offset {offset:#018x} {advertised} to it or to handle {other:#010x} offset {at:#018x}, \
                  which was written: {by}"
             ),
@@ -185,7 +186,8 @@ mod tests {
 
     #[test]
     fn where_it_is_not_known_what_was_refused_both_are_named() {
-        let kind = MemoryUseKind::Refused { write: false, offset: 1, xid: 7, invalidated: None, other: Some((0xb, 2)) };
+        let other = Some(MemoryAddress { handle: 0xb, offset: 2 });
+        let kind = MemoryUseKind::Refused { write: false, offset: 1, xid: 7, invalidated: None, other };
         let (stamp, owner) = (Stamp::default(), Side::Active);
         let used = MemoryUse { connection: 1, stamp, owner, handle: 0xa, kind, known: true };
         let mut said = Vec::new();

@@ -54,13 +54,13 @@ impl EmptyChunks {
     pub(super) fn judge(&self, subject: &Subject<'_>, about: About, book: &mut Book) {
         match self {
             Self::Respected => {}
-            Self::PassedOver(chunk, _) => book.keep(found((*chunk, subject), about)),
+            Self::PassedOver(chunk, _) => book.keep(found(*chunk, subject, about)),
             Self::Unknown => book.unknown(&WRITE_EMPTY_RESPECTED),
         }
     }
 }
 
-fn found((chunk, subject): (usize, &Subject<'_>), about: About) -> Found {
+fn found(chunk: usize, subject: &Subject<'_>, about: About) -> Found {
     let message = format_args!("Write chunk {chunk} is empty, and the result that it stands for is in a later one");
     let finding = Finding::new(&WRITE_EMPTY_RESPECTED, write_chunk_at(subject, chunk), message);
     Found::new(about, &finding, Some(finding.offset))

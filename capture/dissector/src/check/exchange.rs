@@ -358,7 +358,7 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     {
         let at = write_chunk_at(subject, index);
         match subject.decoded.and_then(|decoded| count_before(&decoded, walked.start + error.at)) {
-            Some(word) if is_end_of_link(subject, (index, length), word) => {
+            Some(word) if is_end_of_link(subject, index, length, word) => {
                 let values = format_args!(
                     "Write chunk {index} returned {length} octets, and {word:#010x} is in place of the link's length, as if \
                      the chunk began with that"
@@ -380,7 +380,7 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 
 /// Returns true if the word in place of a READLINK's length is the end of the link with its padding, and thus larger
 /// than any link that the Write chunk has room for. Then the chunk begins at the length of the link, not after it.
-fn is_end_of_link(subject: &Subject<'_>, (index, length): (usize, u64), word: u32) -> bool {
+fn is_end_of_link(subject: &Subject<'_>, index: usize, length: u64, word: u32) -> bool {
     let operation = subject.message.rpc.as_ref().and_then(|rpc| rpc.operations.last());
     let room = subject.offered().and_then(|offered| offered.writes.iter().nth(index)).map(|chunk| chunk.length());
     let octets_of_padding = (length.next_multiple_of(4) - length) as u32;

@@ -50,7 +50,8 @@ fn described(message: &Message) -> Option<Described> {
     let written = write_lengths(&chunks);
     match MessageType::peek(decoded.payload)?.1 {
         MessageType::CALL => {
-            let mut described = describe::call(&message.stream(&decoded), Way::default(), &read_chunks(&chunks))?.1;
+            let mut described =
+                describe::call(&message.stream(&decoded), Way::default(), &read_chunks(&chunks))?.described;
             if message.padding.is_none() {
                 described.forget_body();
             }

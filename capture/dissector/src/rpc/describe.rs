@@ -71,6 +71,13 @@ pub(crate) struct Described {
     pub(crate) announces: Option<u32>,
 }
 
+/// A call that was examined.
+#[derive(Clone, Debug)]
+pub(crate) struct DescribedCall {
+    pub(crate) called: Called,
+    pub(crate) described: Described,
+}
+
 impl Described {
     /// Forgets what was read of the body, because it may contain padding.
     pub(crate) fn forget_body(&mut self) {
@@ -87,7 +94,7 @@ impl Described {
 }
 
 /// Examines a call. `reads` are its Read chunks: Position and length.
-pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
+pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<DescribedCall> {
     let Ok((header, arguments)) = RpcCall::decode(payload) else { return cut_call(payload, way) };
     let RpcCall { program, version, procedure, credential, .. } = header;
     let procedure = Procedure { program, version, procedure };
@@ -100,11 +107,11 @@ pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Ca
     let called = Called { procedure, security: Ok(security), reverse: way.reverse, callback: way.callback(program) };
     let at = payload.len() - arguments.len();
     let described = describe(&called, RpcBody { octets: arguments, position: at }, None, Reduced::Call(reads));
-    Some((called, described))
+    Some(DescribedCall { called, described })
 }
 
 /// A call of which the capture holds only what is called.
-fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
+fn cut_call(payload: &[u8], way: Way) -> Option<DescribedCall> {
     let mut reader = Reader::new(payload);
     let [_xid, kind, rpc_version] = [reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?];
     if (MessageType(kind), rpc_version) != (MessageType::CALL, RpcCall::RPC_VERSION) {
@@ -115,7 +122,8 @@ fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     let callback = way.callback(procedure.program);
     let security = cut_credential(reader.rest());
     let called = Called { procedure, security, reverse: way.reverse, callback };
-    Some((called, describe(&called, RpcBody { octets: &[], position: payload.len() }, None, Reduced::Call(&[]))))
+    let body = RpcBody { octets: &[], position: payload.len() };
+    Some(DescribedCall { called, described: describe(&called, body, None, Reduced::Call(&[])) })
 }
 
 /// Returns the protection that a credential asks for, as far as it was captured.

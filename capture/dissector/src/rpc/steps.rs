@@ -5,7 +5,7 @@
 
 use super::phases::Phase;
 use super::waiting::Step;
-use crate::carrier::operation::{Side, Stamp};
+use crate::carrier::operation::{Origin, Side, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::file::Time;
 
@@ -75,7 +75,7 @@ impl PacketRun {
     }
 
     /// Returns the entry of a packet about which `sign` tells more than its content.
-    pub(crate) fn shown(sign: Sign, (from, stamp): (Side, Stamp), step: Option<Step>) -> Self {
+    pub(crate) fn shown(sign: Sign, Origin { from, stamp }: Origin, step: Option<Step>) -> Self {
         let packet = Self::one(from, step, stamp, 0);
         match sign {
             Sign::Discarded => Self { is_discarded: true, ..packet },

@@ -203,7 +203,7 @@ impl Waiting {
         Self {
             reply_delivery: None,
             end: WaitEnd::Capture,
-            requester: (Step::Call, call),
+            requester: LastStep { step: Step::Call, stamp: call },
             responder: None,
             delivery: Delivery::Unknown,
             owed: Owed::Unknown(OwedUnknown::StillRead),
@@ -264,6 +264,15 @@ impl fmt::Display for OwedUnknown {
     }
 }
 
+/// The last step of an end for an RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastStep {
+    /// The step.
+    pub step: Step,
+    /// Frame of the step.
+    pub stamp: Stamp,
+}
+
 /// The wait of a call for a reply that is not in the capture, or did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -271,9 +280,9 @@ pub struct Waiting {
     /// Event that ended the wait.
     pub end: WaitEnd,
     /// Last step of the requester for the RPC.
-    pub requester: (Step, Stamp),
+    pub requester: LastStep,
     /// Last step of the responder for the RPC, if the capture shows any.
-    pub responder: Option<(Step, Stamp)>,
+    pub responder: Option<LastStep>,
     /// Arrival of the call.
     pub delivery: Delivery,
     /// Arrival of the reply, if it was sent: it was refused and did not come again, it came more than once and was never
@@ -300,7 +309,7 @@ mod tests {
         ] {
             let waiting = Waiting {
                 end: WaitEnd::Repeated,
-                requester: (Step::Call, stamp),
+                requester: LastStep { step: Step::Call, stamp },
                 responder: None,
                 delivery: Delivery::Accepted,
                 reply_delivery,

@@ -288,12 +288,19 @@ impl Holes {
     }
 }
 
+/// Copies of a message that were captured before the last one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlierCopies {
+    pub(super) count: u32,
+    /// True if the receiver refused them.
+    pub(super) are_refused: bool,
+}
+
 impl SentCopies {
-    /// A message up to the place `end`, last captured at `stamp`, of which `before` copies were captured before; the receiver
-    /// refused those if `is_refused`.
-    pub(super) const fn new(end: u64, stamp: Stamp, (before, is_refused): (u32, bool)) -> Self {
-        let sent = before.saturating_add(1);
-        let candidates = if is_refused { 1 } else { sent };
+    /// A message up to the place `end`, last captured at `stamp`.
+    pub(super) const fn new(end: u64, stamp: Stamp, earlier: EarlierCopies) -> Self {
+        let sent = earlier.count.saturating_add(1);
+        let candidates = if earlier.are_refused { 1 } else { sent };
         Self {
             end,
             candidates,
@@ -666,6 +673,8 @@ impl Arrivals {
 mod tests {
     use super::*;
 
+    const NO_COPIES: EarlierCopies = EarlierCopies { count: 0, are_refused: false };
+
     fn at(time: u64) -> Stamp {
         Stamp { frame: time, time: crate::file::Time(time * 1_000_000) }
     }
@@ -676,7 +685,7 @@ mod tests {
 
     /// A message in the places 10 to 12 that was captured at 1 ms.
     fn message() -> SentCopies {
-        SentCopies::new(13, at(1), (0, false))
+        SentCopies::new(13, at(1), NO_COPIES)
     }
 
     /// The packet of this number is sent again, and was captured before.
@@ -752,7 +761,7 @@ mod tests {
 
     #[test]
     fn a_message_behind_a_hole_was_accepted_with_its_own_copy_or_with_what_filled_the_hole() {
-        let copies = SentCopies::new(13, at(9), (0, false)).doubtful_since(at(5));
+        let copies = SentCopies::new(13, at(9), NO_COPIES).doubtful_since(at(5));
         assert_eq!(copies.acceptance(), Acceptance::Between(at(5), at(9)));
     }
 
@@ -763,7 +772,7 @@ mod tests {
             let mut arrivals = Arrivals::default();
             arrivals.refuse(8, nak(10));
             again(&mut arrivals, 8, 20);
-            let copies = SentCopies::new(13, at(5), (before, false));
+            let copies = SentCopies::new(13, at(5), EarlierCopies { count: before, are_refused: false });
             arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
             assert_eq!(arrivals.acknowledge(12, at(40), false).unwrap().copies.accepted(), accepted, "{before}");
         }
@@ -773,7 +782,7 @@ mod tests {
     #[test]
     fn the_copy_that_its_sender_went_back_to_may_have_been_accepted() {
         let mut arrivals = Arrivals::default();
-        let copies = SentCopies::new(11, at(1), (0, false));
+        let copies = SentCopies::new(11, at(1), NO_COPIES);
         arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
         for frame in [5, 20] {
             again(&mut arrivals, 10, frame);
@@ -817,7 +826,7 @@ mod tests {
         (6..10).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(7, nak(20));
         (7..10).for_each(|number| again(&mut arrivals, number, number + 14));
-        arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(25), (0, false)), ended: None }, false);
+        arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(25), NO_COPIES), ended: None }, false);
         arrivals.refuse(8, nak(26));
         assert_eq!(arrivals.delivery(1), Some(Delivery::Unknown));
         arrivals.refuse(8, nak(50));
@@ -829,9 +838,9 @@ mod tests {
     #[test]
     fn what_was_sent_for_the_first_time_after_a_run_is_not_refused_with_the_packets_before_the_run() {
         let mut arrivals = Arrivals::default();
-        arrivals.send(Unacknowledged { call: 0, copies: SentCopies::new(10, at(1), (0, false)), ended: None }, false);
+        arrivals.send(Unacknowledged { call: 0, copies: SentCopies::new(10, at(1), NO_COPIES), ended: None }, false);
         (6..10).for_each(|number| again(&mut arrivals, number, number - 1));
-        arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(9), (0, false)), ended: None }, false);
+        arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(9), NO_COPIES), ended: None }, false);
         arrivals.refuse(7, nak(20));
         (8..13).for_each(|number| again(&mut arrivals, number, number + 14));
         (7..13).for_each(|number| again(&mut arrivals, number, number + 33));

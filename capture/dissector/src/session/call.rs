@@ -8,10 +8,10 @@ use super::chunk::{self, Chunk};
 use super::data_flow::DataFlow;
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
-use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::operation::{Side, Sides};
 use crate::file::Time;
 use crate::rpc::credits::{CreditUse, CreditWaitUnknown};
-use crate::rpc::describe::{self, Called, Described, Way};
+use crate::rpc::describe::{self, Called, Described, DescribedCall, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Beginning, Captured, Message};
@@ -20,7 +20,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::ranges::{self, Ranges};
-use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 
 /// The most frames of one call whose octets are placed.
 const PLACEMENTS: usize = 16_384;
@@ -44,6 +44,14 @@ impl CallSegment {
     pub(crate) fn held(&self) -> usize {
         self.data.held() + self.moved.held()
     }
+}
+
+/// A packet that moved octets of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlacedPacket {
+    pub(super) frame: u64,
+    /// Place of the packet in everything that its sender sends.
+    pub(super) place: u64,
 }
 
 /// A call that waits for its reply.
@@ -88,8 +96,8 @@ pub(crate) struct Call {
     /// Phases of the call so far.
     pub(super) timeline: Timeline,
     /// Last step of its requester for it, and last step of its responder.
-    pub(super) requester_last: (Step, Stamp),
-    pub(super) responder_last: Option<(Step, Stamp)>,
+    pub(super) requester_last: LastStep,
+    pub(super) responder_last: Option<LastStep>,
 }
 
 /// Extent to which the moves for a call are known.
@@ -126,10 +134,11 @@ impl Call {
     pub(super) fn new(
         message: Message,
         timeline: Timeline,
-        (called, described): (Option<Called>, Option<Described>),
+        description: Option<DescribedCall>,
         way: Way,
         whole: bool,
     ) -> Self {
+        let (called, described) = description.map(|DescribedCall { called, described }| (called, described)).unzip();
         let (segments, read_segments) = match message.decode() {
             Ok(decoded) => {
                 let reads = decoded.header.chunks().unwrap_or_default().reads.len();
@@ -137,7 +146,7 @@ impl Call {
             }
             Err(_) => (Vec::new(), 0),
         };
-        let requester_last = (Step::Call, message.stamp);
+        let requester_last = LastStep { step: Step::Call, stamp: message.stamp };
         Self {
             message,
             way,
@@ -306,9 +315,8 @@ impl Call {
             + self.timeline.held()
     }
 
-    /// Records the packet that moved octets of a segment with a Payload stream, by frame and place. Returns by how many octets the memory in use has
-    /// grown.
-    pub(super) fn place(&mut self, segment: usize, (frame, place): (u64, u64), at: u64, length: u64) -> usize {
+    /// Records the packet that moved octets of a segment with a Payload stream. Returns by how many octets the memory in use has grown.
+    pub(super) fn place(&mut self, segment: usize, packet: PlacedPacket, at: u64, length: u64) -> usize {
         let Some((part, before)) = self.message.decode().ok().and_then(|decoded| placed(&decoded.header, segment))
         else {
             return 0;
@@ -316,6 +324,7 @@ impl Call {
         if self.message.placements.as_slice().len() >= PLACEMENTS {
             return 0;
         }
+        let PlacedPacket { frame, place } = packet;
         self.message.placements.push(FramePlacement { frame, place, part, at: before.saturating_add(at), length });
         size_of::<FramePlacement>()
     }
@@ -528,7 +537,7 @@ impl Call {
 
     fn describe(&mut self, payload: &[u8], reads: &[(u64, u64)]) {
         if self.described.is_none()
-            && let Some((called, described)) = describe::call(payload, self.way, reads)
+            && let Some(DescribedCall { called, described }) = describe::call(payload, self.way, reads)
         {
             self.called = Some(called);
             self.described = Some(described);

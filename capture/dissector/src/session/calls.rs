@@ -1,6 +1,7 @@
 //! The calls that wait, and the replies that end them.
 
 use super::call::{Call, Followed};
+use super::ended::{ConcludedCall, ReplyMessage};
 use super::memory::SegmentPlace;
 use super::reply::Reply;
 use super::seen_twice::SeenTwice;
@@ -8,23 +9,23 @@ use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::{Places, Side, Sides};
+use crate::carrier::operation::{MemoryAddress, Places, Side, Sides};
 use crate::nfs::Procedure;
 use crate::rpc::credits::CreditWaitUnknown;
-use crate::rpc::describe::{self, Described};
+use crate::rpc::describe::{self, Described, DescribedCall};
 use crate::rpc::header::{Dialect, read_chunks, write_lengths};
 use crate::rpc::joined::JoinedWait;
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd};
+use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd};
 
 impl Session {
     /// Records a call, and returns its message with what is known about it.
     pub(super) fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
-        let (mut called, mut described): (_, Option<Described>) = (None, None);
+        let mut description = None;
         let mut way = self.way;
         way.reverse = self.client == Some(requester.other());
         if let Some((msgp, payload, chunks)) = message.msgp() {
@@ -32,20 +33,21 @@ impl Session {
         }
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
-            if let Some((call, mut description)) = describe::call(&message.stream(&decoded), way, &reads) {
+            description = describe::call(&message.stream(&decoded), way, &reads);
+            if let Some(DescribedCall { called, described }) = &mut description {
                 if message.padding.is_none() {
-                    description.forget_body();
+                    described.forget_body();
                 }
-                if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
+                if matches!(called.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
                     self.client.get_or_insert(requester);
                 }
-                self.way.announce(&description);
-                (called, described) = (Some(call), Some(description));
+                self.way.announce(described);
             }
         }
-        message.rpc = described.as_ref().map(|described| described.rpc.clone());
+        let described = description.as_ref().map(|call| &call.described);
+        message.rpc = described.map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
-            let walked = described.as_ref().map(Described::to_walked);
+            let walked = described.map(Described::to_walked);
             Box::new(Detail { walked, ..self.watch.detail(Direction::Call) })
         });
         let steps = context.steps.includes(message.xid()).then(|| {
@@ -54,7 +56,7 @@ impl Session {
             steps
         });
         let timeline = Timeline::new(self.span, steps);
-        let mut call = Call::new(message.clone(), timeline, (called, described), way, context.transactions);
+        let mut call = Call::new(message.clone(), timeline, description, way, context.transactions);
         if self.replaces(&mut call, context) {
             self.wait(call, context);
         } else {
@@ -89,7 +91,7 @@ impl Session {
             let places = self.reads.iter_mut().map(|read| &mut read.place);
             places.filter(|place| place.call == id).for_each(|place| place.call = self.last_call + 1);
         }
-        self.unanswered((id, before), WaitEnd::Repeated, context);
+        self.unanswered(id, before, WaitEnd::Repeated, context);
     }
 
     pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
@@ -120,7 +122,7 @@ impl Session {
         let mut others = Vec::new();
         for (index, segment) in call.segments.iter().enumerate() {
             let place = SegmentPlace { call: id, segment: index };
-            let address = (segment.handle, segment.offset);
+            let address = MemoryAddress { handle: segment.handle, offset: segment.offset };
             others.extend(memory.advertise(segment.access, address, segment.length, place));
         }
         if !others.is_empty() {
@@ -186,7 +188,7 @@ impl Session {
         }
         self.watch.given_up |= call.may_be_served();
         let requester = call.message.sender;
-        self.unanswered((id, call), end, context);
+        self.unanswered(id, call, end, context);
         self.arrivals.get_mut(requester).forget(id);
     }
 
@@ -200,7 +202,7 @@ impl Session {
     }
 
     /// Ends a call that was not answered.
-    fn unanswered(&self, (id, mut call): (u64, Call), end: WaitEnd, context: &mut Context<'_>) {
+    fn unanswered(&self, id: u64, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
         let delivery = self.delivery(id, &call);
         let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
         if !self.spoke.get(call.requester().other()) {
@@ -231,8 +233,8 @@ impl Session {
         }
         let xid = call.message.xid();
         if context.transactions {
-            let transaction = Transaction::new(Some(call), None, xid);
-            context.ended(transaction.map(|(transaction, timeline)| {
+            let transaction = ConcludedCall::new(Some(call), None, xid);
+            context.ended(transaction.map(|ConcludedCall { transaction, timeline }| {
                 let steps = timeline.and_then(|mut timeline| timeline.steps());
                 Transaction { waiting: Some(waiting), steps, ..transaction }
             }));
@@ -242,7 +244,7 @@ impl Session {
     /// Returns true if the responder sent RDMA Writes again and nothing acknowledges them: it may be unable to send the reply.
     fn is_writing_in_vain(&self, call: &Call) -> bool {
         let arrivals = self.arrivals.get(call.requester().other());
-        let is_last = matches!(call.responder_last, Some((Step::Write, _)));
+        let is_last = matches!(call.responder_last, Some(LastStep { step: Step::Write, .. }));
         is_last && call.timeline.sent_again().is_some_and(|place| !arrivals.is_acknowledged(Places::one(place)))
     }
 
@@ -299,7 +301,7 @@ impl Session {
             call.described.iter().for_each(|described| self.way.announce(described));
         }
         if let Some(call) = call.take_if(|_| message.provides_payload()) {
-            return self.provide(message, (call, long), context);
+            return self.provide(message, call, long, context);
         }
         if let Some((msgp, payload, chunks)) = message.msgp() {
             let written = write_lengths(&chunks);
@@ -310,22 +312,23 @@ impl Session {
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(Call::reply));
         message.rpc = rpc;
         if context.operations {
-            message.detail = Some(Box::new(self.answered((call.as_ref(), long), &reply)));
+            message.detail = Some(Box::new(self.answered(call.as_ref(), long, &reply)));
         }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {
-            match (Transaction::new(call, Some((&message, reply)), xid), id) {
-                (Some((transaction, Some(timeline))), Some(id)) => {
-                    self.await_end(&message, id, (transaction, timeline), before, context);
+            let ended = ConcludedCall::new(call, Some(ReplyMessage { message: &message, reply }), xid);
+            match (ended, id) {
+                (Some(ConcludedCall { transaction, timeline: Some(timeline) }), Some(id)) => {
+                    self.await_end(&message, id, transaction, timeline, before, context);
                 }
-                (Some((transaction, _)), None) => match self.joined_wait(message.sender) {
+                (Some(ConcludedCall { transaction, .. }), None) => match self.joined_wait(message.sender) {
                     Some(joined) => {
                         let transaction = Transaction { joined: Some(joined), ..transaction };
                         self.await_joined(&message, transaction, before, context);
                     }
                     None => context.ended(Some(transaction)),
                 },
-                (transaction, _) => context.ended(transaction.map(|(transaction, _)| transaction)),
+                (ended, _) => context.ended(ended.map(|ended| ended.transaction)),
             }
         }
         message

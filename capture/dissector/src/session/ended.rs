@@ -15,7 +15,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::Placements;
 use crate::rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
-use crate::rpc::waiting::{Step, Waiting};
+use crate::rpc::waiting::{LastStep, Step, Waiting};
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
     match decoded.header.place() {
@@ -66,22 +66,30 @@ impl Message {
     }
 }
 
-impl Transaction {
-    /// Ends a call. `reply` is its answer, if there was one. Returns the time line of the call too: [`take_time`](Self::take_time)
-    /// reads it when the reply has arrived.
-    pub(super) fn new(
-        call: Option<Call>,
-        reply: Option<(&Message, Reply)>,
-        xid: u32,
-    ) -> Option<(Self, Option<Timeline>)> {
-        let replied = reply.as_ref().map(|(message, _)| *message);
+/// A reply, and the message that carried it.
+pub(super) struct ReplyMessage<'a> {
+    pub(super) message: &'a Message,
+    pub(super) reply: Reply,
+}
+
+/// A call that ended.
+pub(super) struct ConcludedCall {
+    pub(super) transaction: Transaction,
+    /// Time line of the call, if the capture holds the call: [`Transaction::take_time`] reads it when the reply has arrived.
+    pub(super) timeline: Option<Timeline>,
+}
+
+impl ConcludedCall {
+    /// Ends a call. `reply` is the answer, if there was one.
+    pub(super) fn new(call: Option<Call>, reply: Option<ReplyMessage<'_>>, xid: u32) -> Option<Self> {
+        let replied = reply.as_ref().map(|reply| reply.message);
         let (requester, of) = match (&call, replied) {
             (Some(call), _) => (call.message.sender, &call.message),
             (None, Some(message)) => (message.sender.other(), message),
             (None, None) => return None,
         };
         let (from, to) = if of.sender == requester { (of.from, of.to) } else { (of.to, of.from) };
-        let mut transaction = Self {
+        let mut transaction = Transaction {
             connection: of.connection,
             requester,
             from,
@@ -112,15 +120,17 @@ impl Transaction {
         };
         let timeline = call.map(|call| transaction.take_call(call));
         match reply {
-            Some((message, reply)) => transaction.take_reply(message, reply),
+            Some(ReplyMessage { message, reply }) => transaction.take_reply(message, reply),
             None => {
                 transaction.phases = Err(NotTimed::ReplyMissing);
                 transaction.recovery = Err(NotTimed::ReplyMissing);
             }
         }
-        Some((transaction, timeline))
+        Some(Self { transaction, timeline })
     }
+}
 
+impl Transaction {
     /// The reply arrived with this packet, if that is known: where the time went.
     pub(super) fn take_time(&mut self, mut timeline: Timeline, accepted: Option<Stamp>) {
         if let Some((reply, accepted)) = self.reply.as_mut().zip(accepted)
@@ -138,11 +148,11 @@ impl Transaction {
     pub(super) fn lose_reply(
         &mut self,
         mut timeline: Timeline,
-        waiting: impl FnOnce((Step, Stamp), Option<(Step, Stamp)>) -> Waiting,
+        waiting: impl FnOnce(LastStep, Option<LastStep>) -> Waiting,
     ) {
         let call = self.call.as_ref().map(|call| call.stamp).or(self.began).unwrap_or_default();
-        let reply = self.reply.take().map(|reply| (Step::Reply, reply.stamp));
-        self.waiting = Some(waiting((Step::Call, call), reply));
+        let reply = self.reply.take().map(|reply| LastStep { step: Step::Reply, stamp: reply.stamp });
+        self.waiting = Some(waiting(LastStep { step: Step::Call, stamp: call }, reply));
         self.status = None;
         self.operations.iter_mut().for_each(|operation| operation.status = None);
         self.steps = timeline.steps();

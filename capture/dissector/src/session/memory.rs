@@ -25,6 +25,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::carrier::operation::MemoryAddress;
 use crate::carrier::table::Map;
 use crate::rpc::pieces::Pieces;
 
@@ -147,6 +148,14 @@ pub(crate) struct SegmentPlace {
     pub(crate) segment: usize,
 }
 
+/// An octet in a segment of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentOffset {
+    pub(crate) place: SegmentPlace,
+    /// Octets of the segment before this one.
+    pub(crate) at: u64,
+}
+
 /// Access to a segment that a responder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -178,10 +187,11 @@ impl Memory {
     pub(crate) fn advertise(
         &mut self,
         access: Access,
-        (handle, offset): (u32, u64),
+        address: MemoryAddress,
         length: u32,
         place: SegmentPlace,
     ) -> Option<u64> {
+        let MemoryAddress { handle, offset } = address;
         let list = self.handles.entry(handle).or_default();
         list.push(Advertised { place, access, offset, length, invalidated: None });
         list.first().map(|oldest| oldest.place.call).filter(|&oldest| oldest != place.call)
@@ -225,10 +235,11 @@ impl Memory {
     pub(crate) fn find(
         &self,
         access: Access,
-        (handle, offset): (u32, u64),
+        address: MemoryAddress,
         length: u64,
         is_meant: impl Fn(u64) -> bool,
-    ) -> Option<(SegmentPlace, u64)> {
+    ) -> Option<SegmentOffset> {
+        let MemoryAddress { handle, offset } = address;
         let list = self.handles.get(&handle)?.iter().rev().filter(|advertised| advertised.access == access);
         let mut first = None;
         for advertised in list {
@@ -238,9 +249,9 @@ impl Memory {
                 continue;
             }
             if length <= room {
-                return Some((advertised.place, at));
+                return Some(SegmentOffset { place: advertised.place, at });
             }
-            first = first.or(Some((advertised.place, at)));
+            first = first.or(Some(SegmentOffset { place: advertised.place, at }));
         }
         first
     }
@@ -294,34 +305,35 @@ mod tests {
         assert_eq!(extents.put(512, &[1; 1024]), 512);
     }
 
+    const fn at(offset: u64) -> MemoryAddress {
+        MemoryAddress { handle: 7, offset }
+    }
+
     #[test]
     fn memory_is_found_by_handle_and_address() {
+        let found = |place, at| Some(SegmentOffset { place, at });
         let mut memory = Memory::default();
         let (old, new) = (SegmentPlace { call: 1, segment: 0 }, SegmentPlace { call: 2, segment: 3 });
-        assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, old), None);
-        assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, new), Some(1));
-        assert_eq!(memory.find(Access::Write, (7, 0x10ff), 1, |_| true), Some((new, 0xff)));
-        assert_eq!(memory.find(Access::Read, (7, 0x10ff), 1, |_| true), None, "it is there to be written");
-        assert_eq!(memory.find(Access::Write, (7, 0x1100), 1, |_| true), None);
-        assert_eq!(memory.find(Access::Write, (7, 0xfff), 1, |_| true), None);
-        assert_eq!(memory.find(Access::Write, (7, 0x1000), 1, |call| call < 2), Some((old, 0)));
+        assert_eq!(memory.advertise(Access::Write, at(0x1000), 0x100, old), None);
+        assert_eq!(memory.advertise(Access::Write, at(0x1000), 0x100, new), Some(1));
+        assert_eq!(memory.find(Access::Write, at(0x10ff), 1, |_| true), found(new, 0xff));
+        assert_eq!(memory.find(Access::Read, at(0x10ff), 1, |_| true), None, "it is there to be written");
+        assert_eq!(memory.find(Access::Write, at(0x1100), 1, |_| true), None);
+        assert_eq!(memory.find(Access::Write, at(0xfff), 1, |_| true), None);
+        assert_eq!(memory.find(Access::Write, at(0x1000), 1, |call| call < 2), found(old, 0));
         memory.withdraw(7, 2);
-        assert_eq!(memory.find(Access::Write, (7, 0x1000), 1, |_| true), Some((old, 0)));
-        memory.advertise(Access::Write, (7, 0x10f0), 0x20, new);
-        assert_eq!(memory.find(Access::Write, (7, 0x10f0), 0x20, |_| true), Some((new, 0)));
-        assert_eq!(memory.find(Access::Write, (7, 0x10e0), 0x20, |_| true), Some((old, 0xe0)));
-        memory.advertise(Access::Write, (7, 0x10f0), 0x1f, SegmentPlace { call: 2, segment: 4 });
+        assert_eq!(memory.find(Access::Write, at(0x1000), 1, |_| true), found(old, 0));
+        memory.advertise(Access::Write, at(0x10f0), 0x20, new);
+        assert_eq!(memory.find(Access::Write, at(0x10f0), 0x20, |_| true), found(new, 0));
+        assert_eq!(memory.find(Access::Write, at(0x10e0), 0x20, |_| true), found(old, 0xe0));
+        memory.advertise(Access::Write, at(0x10f0), 0x1f, SegmentPlace { call: 2, segment: 4 });
+        assert_eq!(memory.find(Access::Write, at(0x10f0), 0x20, |_| true), found(new, 0), "all of it is in the other");
         assert_eq!(
-            memory.find(Access::Write, (7, 0x10f0), 0x20, |_| true),
-            Some((new, 0)),
-            "all of it is in the other"
-        );
-        assert_eq!(
-            memory.find(Access::Write, (7, 0x10f0), 0x21, |_| true),
-            Some((SegmentPlace { call: 2, segment: 4 }, 0))
+            memory.find(Access::Write, at(0x10f0), 0x21, |_| true),
+            found(SegmentPlace { call: 2, segment: 4 }, 0)
         );
         memory.withdraw(7, 2);
         memory.withdraw(7, 1);
-        assert_eq!(memory.find(Access::Write, (7, 0x1000), 1, |_| true), None);
+        assert_eq!(memory.find(Access::Write, at(0x1000), 1, |_| true), None);
     }
 }

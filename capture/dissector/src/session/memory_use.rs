@@ -2,13 +2,13 @@
 //! ([`Config::operations`](crate::dissector::Config::operations)).
 
 use super::call::Call;
-use super::memory::{Access, SegmentPlace};
+use super::memory::{Access, SegmentOffset, SegmentPlace};
 use super::replies::UNMATCHED;
 use super::reply::Reply;
 use super::state::{Context, Session};
-use super::watch::{Aim, Aimed};
+use super::watch::{Aim, Aimed, FormerMemory};
 use crate::carrier::connection::{Connection, Counts};
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::operation::{MemoryAddress, Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::rpc::describe::Described;
 use crate::rpc::known::Direction;
@@ -22,9 +22,9 @@ impl Session {
         let both = [Side::Active, Side::Passive];
         for (owner, refused) in both.into_iter().filter_map(|owner| Some((owner, counts.get(owner).refused?))) {
             if let Some((aimed, other)) = self.watch.aims.get(owner.other()).refused(refused) {
-                let Aimed { stamp, request, address: (handle, offset), xid, invalidated, .. } = aimed;
+                let Aimed { stamp, request, address: MemoryAddress { handle, offset }, xid, invalidated, .. } = aimed;
                 let write = request.is_none();
-                let other = other.map(|Aimed { address: (handle, offset), .. }| (handle, offset));
+                let other = other.map(|other| other.address);
                 let kind = MemoryUseKind::Refused { write, offset, xid, invalidated, other };
                 self.tell(owner, stamp, handle, kind, known, context);
             }
@@ -75,7 +75,7 @@ impl Session {
             let segment = call.segments.get(place.segment)?;
             Some((call.message.prefix()?.xid, segment.offset, segment.length))
         });
-        let memory = (owner, access, (handle, offset));
+        let memory = FormerMemory { requester: owner, access, address: MemoryAddress { handle, offset } };
         let answered = self.watch.answered_at(memory);
         // A call may have been missed, or the queue pairs may serve another connection by now.
         let known = connection.set_up && !self.watch.may_serve(memory) && self.lost == Sides::default();
@@ -89,22 +89,23 @@ impl Session {
         &mut self,
         connection: &Connection,
         operation: &Operation<'_>,
-        (place, at): (SegmentPlace, u64),
+        target: SegmentOffset,
         context: &mut Context<'_>,
     ) {
+        let SegmentOffset { place, at } = target;
         let (address, length, begins, request) = match operation.kind {
             OperationKind::Write { handle, offset, length, first, .. } => {
-                ((handle, offset), length as u64, first, None)
+                (MemoryAddress { handle, offset }, length as u64, first, None)
             }
             OperationKind::ReadRequest { handle, offset, length, request } => {
-                ((handle, offset), u64::from(length), true, Some(request))
+                (MemoryAddress { handle, offset }, u64::from(length), true, Some(request))
             }
             _ => return,
         };
         let Some(call) = self.calls.get(&place.call) else { return };
         let xid = call.message.xid();
         if begins {
-            let invalidated = self.memory.get(operation.from.other()).invalidated(address.0, place.call);
+            let invalidated = self.memory.get(operation.from.other()).invalidated(address.handle, place.call);
             let aimed = Aimed { stamp: operation.stamp, request, address, xid, invalidated, is_answered: false };
             self.watch.aims.get_mut(operation.from).push(operation.places.first, Aim::Segment(aimed));
         }
@@ -115,7 +116,7 @@ impl Session {
         }
         if pulled {
             let kind = MemoryUseKind::Pulled { xid, length };
-            self.tell(operation.from.other(), operation.stamp, address.0, kind, true, context);
+            self.tell(operation.from.other(), operation.stamp, address.handle, kind, true, context);
         }
     }
 
@@ -155,7 +156,7 @@ impl Session {
     }
 
     /// Returns the details of a reply; the memory of its call must not be used any more.
-    pub(super) fn answered(&mut self, (call, long): (Option<&Call>, Option<Beginning>), reply: &Reply) -> Detail {
+    pub(super) fn answered(&mut self, call: Option<&Call>, long: Option<Beginning>, reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let detail = Detail { walked, long: reply.beginning(), ..self.watch.detail(Direction::Reply) };
         let Some(call) = call else { return detail };

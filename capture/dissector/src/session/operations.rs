@@ -1,9 +1,9 @@
 //! Operations of an end: Sends, and RDMA operations that move the octets of chunks.
 
 use super::assembly::Part;
-use super::call::Call;
+use super::call::{Call, PlacedPacket};
 use super::data_flow::DataPacket;
-use super::memory::{Access, SegmentPlace};
+use super::memory::{Access, SegmentOffset, SegmentPlace};
 use super::owners::Owner;
 use super::reads::AskedRead;
 use super::sequence::Sequence;
@@ -12,12 +12,12 @@ use super::timeline::{PacketTimes, ReadAnswer};
 use super::unplaced::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::operation::{CutOctets, MemoryAddress, Operation, OperationKind, ReadPlace, Side, Sides, Stamp};
 use crate::event::{Event, Lost, ReplyRead};
 use crate::file::Time;
 use crate::link::Carrier;
 use crate::rpc::steps::PacketRun;
-use crate::rpc::waiting::Step;
+use crate::rpc::waiting::{LastStep, Step};
 
 impl Session {
     /// Takes what an end did; returns [`Taken::Early`] if it refers to an unknown call or unknown memory, unless this
@@ -81,7 +81,7 @@ impl Session {
                 // It may be for a call that was captured after it, and it is not looked at again.
                 self.watch.passed_over = true;
                 self.miss(from, stamp, context);
-                if let Some((access, address, true)) = access_of(&kind) {
+                if let Some(MemoryAccess { access, address, begins: true }) = access_of(&kind) {
                     self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
                 }
                 return Taken::Done;
@@ -90,7 +90,8 @@ impl Session {
                 self.access(connection, operation, last, context)
             }
             OperationKind::ReadResponse { request, at, data, length } => {
-                self.response(connection, operation, (request, at), (data, length), context);
+                let data = CutOctets { octets: data, length };
+                self.response(connection, operation, ReadPlace { request, at }, data, context);
                 if connection.carrier == Carrier::Iwarp {
                     self.settle(from, places, context);
                 }
@@ -115,13 +116,13 @@ impl Session {
         last: bool,
         context: &mut Context<'_>,
     ) -> Taken {
-        let Some((access, address, begins)) = access_of(&operation.kind) else { return Taken::Done };
+        let Some(MemoryAccess { access, address, begins }) = access_of(&operation.kind) else { return Taken::Done };
         match self.aim(connection, operation, access, address) {
-            Some(place) => {
+            Some(target) => {
                 if context.operations {
-                    self.within(connection, operation, place, context);
+                    self.within(connection, operation, target, context);
                 }
-                self.move_data(operation, place);
+                self.move_data(operation, target);
             }
             None if !last => return Taken::Early,
             None => {
@@ -141,7 +142,8 @@ impl Session {
     }
 
     /// Data is written to a place in a segment, or requested from there.
-    fn move_data(&mut self, operation: &Operation<'_>, (place, at): (SegmentPlace, u64)) {
+    fn move_data(&mut self, operation: &Operation<'_>, target: SegmentOffset) {
+        let SegmentOffset { place, at } = target;
         let Operation { from, stamp, places, .. } = *operation;
         let sent = self.sent(from, places, stamp);
         match operation.kind {
@@ -152,13 +154,13 @@ impl Session {
                 self.follow(operation, place.call, length);
                 self.put(place, at, data, |call, held| {
                     call.write_octets += length as u64;
-                    call.responder_last = Some((Step::Write, stamp));
+                    call.responder_last = Some(LastStep { step: Step::Write, stamp });
                     call.timeline.write(stamp, operation.first_sent());
                     call.timeline.sent(sent);
                     call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
                 });
-                self.place(place, (stamp.frame, places.first), at, length);
+                self.place(place, PlacedPacket { frame: stamp.frame, place: places.first }, at, length);
             }
             OperationKind::ReadRequest { request, length, .. } => {
                 self.own_for(from, places.first, place.call);
@@ -173,10 +175,11 @@ impl Session {
         &mut self,
         connection: &Connection,
         operation: &Operation<'_>,
-        (request, at): (u64, u64),
-        (data, length): (&[u8], usize),
+        answered: ReadPlace,
+        octets: CutOctets<'_>,
         context: &mut Context<'_>,
     ) {
+        let (ReadPlace { request, at }, CutOctets { octets: data, length }) = (answered, octets);
         let Operation { from, stamp, first_sent, places, .. } = *operation;
         if at == 0 {
             self.watch.aims.get_mut(from.other()).answer(request);
@@ -203,14 +206,15 @@ impl Session {
                     // Responses come in the order of the requests, so what they skip was missed.
                     call.lacks_response |= call.read_octets != before + at;
                     call.read_octets += length as u64;
-                    call.requester_last = (Step::ReadResponse, stamp);
+                    call.requester_last = LastStep { step: Step::ReadResponse, stamp };
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
                     call.timeline.respond(answer, call.is_pulled(), PacketTimes { stamp, first_sent });
                     sent.into_iter().for_each(|sent| call.timeline.sent(sent));
                     let is_reply_read = call.answers.is_some() && call.is_read();
                     read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));
                 });
-                self.place(place, (stamp.frame, places.first), base + at, length);
+                let packet = PlacedPacket { frame: stamp.frame, place: places.first };
+                self.place(place, packet, base + at, length);
                 if answer.is_last {
                     self.data_flows.get_mut(from).complete(request);
                     let call = self.calls.get_mut(&place.call);
@@ -283,8 +287,8 @@ impl Session {
         connection: &Connection,
         operation: &Operation<'_>,
         access: Access,
-        address: (u32, u64),
-    ) -> Option<(SegmentPlace, u64)> {
+        address: MemoryAddress,
+    ) -> Option<SegmentOffset> {
         let length = length_of(&operation.kind);
         let requester = operation.from.other();
         let is_whole = connection.set_up && self.lost.get(requester).is_none();
@@ -301,7 +305,7 @@ impl Session {
         if let Some(call) = self.calls.get_mut(&place.call) {
             before = call.asked_octets;
             call.asked_octets += u64::from(length);
-            call.responder_last = Some((Step::ReadRequest, stamp));
+            call.responder_last = Some(LastStep { step: Step::ReadRequest, stamp });
             let packet = PacketRun::one(from, Some(Step::ReadRequest), stamp, u64::from(length));
             call.timeline.log(packet, &mut self.held);
             call.timeline.ask(stamp, operation.first_sent());
@@ -316,8 +320,8 @@ impl Session {
         self.reads.push_back(AskedRead { request, place, at, before, length, last: None });
     }
 
-    /// Records the packet that moved octets of a Payload stream, by frame and place, if that is wanted.
-    fn place(&mut self, place: SegmentPlace, packet: (u64, u64), at: u64, length: usize) {
+    /// Records the packet that moved octets of a Payload stream, if that is wanted.
+    fn place(&mut self, place: SegmentPlace, packet: PlacedPacket, at: u64, length: usize) {
         if self.keeps_placements
             && let Some(call) = self.calls.get_mut(&place.call)
         {
@@ -352,11 +356,23 @@ const fn length_of(kind: &OperationKind<'_>) -> u64 {
     }
 }
 
-/// The memory that an RDMA operation uses, and whether it begins there.
-const fn access_of(kind: &OperationKind<'_>) -> Option<(Access, (u32, u64), bool)> {
+/// Memory that an RDMA operation uses.
+struct MemoryAccess {
+    access: Access,
+    address: MemoryAddress,
+    /// True if the operation begins at the address.
+    begins: bool,
+}
+
+/// Returns the memory that an RDMA operation uses.
+const fn access_of(kind: &OperationKind<'_>) -> Option<MemoryAccess> {
     match *kind {
-        OperationKind::Write { handle, offset, first, .. } => Some((Access::Write, (handle, offset), first)),
-        OperationKind::ReadRequest { handle, offset, .. } => Some((Access::Read, (handle, offset), true)),
+        OperationKind::Write { handle, offset, first, .. } => {
+            Some(MemoryAccess { access: Access::Write, address: MemoryAddress { handle, offset }, begins: first })
+        }
+        OperationKind::ReadRequest { handle, offset, .. } => {
+            Some(MemoryAccess { access: Access::Read, address: MemoryAddress { handle, offset }, begins: true })
+        }
         _ => None,
     }
 }

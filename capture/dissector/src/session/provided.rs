@@ -9,13 +9,14 @@ use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;
 
 use super::call::Call;
+use super::ended::{ConcludedCall, ReplyMessage};
 use super::reply::Reply;
 use super::state::{Context, Session};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 
 impl Session {
     /// Records a reply in memory that the requester reads (draft-cel-nfsv4-reliable-reply section 4.1). It ends with
@@ -23,7 +24,8 @@ impl Session {
     pub(super) fn provide(
         &mut self,
         mut message: Message,
-        (call, long): (Call, Option<Beginning>),
+        call: Call,
+        long: Option<Beginning>,
         context: &mut Context<'_>,
     ) -> Message {
         let xid = message.xid();
@@ -35,7 +37,7 @@ impl Session {
         let before = self.provided.get(message.sender).get(&xid).copied();
         before.into_iter().for_each(|before| self.give_up(before, WaitEnd::Repeated, context));
         let timeline = call.timeline.clone().provided();
-        let mut provided = Call::new(message.clone(), timeline, (None, None), call.way, context.transactions);
+        let mut provided = Call::new(message.clone(), timeline, None, call.way, context.transactions);
         // The RDMA_DONE that comes next may be for the one before.
         provided.is_repeated = before.is_some();
         provided.answers = Some(Box::new(call));
@@ -52,8 +54,8 @@ impl Session {
         let reply = Reply::with_payload(&message, call.as_mut(), provided.rebuild());
         message.rpc = reply.rpc().or(message.rpc);
         if context.transactions {
-            let transaction = Transaction::new(call, Some((&message, reply)), xid);
-            context.ended(transaction.map(|(mut transaction, timeline)| {
+            let transaction = ConcludedCall::new(call, Some(ReplyMessage { message: &message, reply }), xid);
+            context.ended(transaction.map(|ConcludedCall { mut transaction, timeline }| {
                 transaction.read_octets += provided.read_octets;
                 timeline.into_iter().for_each(|timeline| transaction.take_time(timeline, None));
                 transaction
@@ -65,7 +67,7 @@ impl Session {
     pub(super) fn unread(&self, mut provided: Call, waiting: Waiting, context: &mut Context<'_>) {
         let Some(mut call) = provided.answers.take().filter(|_| context.transactions) else { return };
         let steps = provided.timeline.steps();
-        let responder = Some((Step::Reply, provided.message.stamp));
+        let responder = Some(LastStep { step: Step::Reply, stamp: provided.message.stamp });
         let owed = match waiting.owed {
             Owed::Reply | Owed::Call(_) | Owed::Acknowledgement(_) => Owed::ReadReply,
             owed => owed,
@@ -74,8 +76,8 @@ impl Session {
         let delivery = Delivery::Accepted;
         let waiting = Waiting { requester: call.requester_last, responder, delivery, owed, ..waiting };
         let xid = call.message.xid();
-        let transaction = Transaction::new(Some(*call), None, xid);
-        context.ended(transaction.map(|(transaction, _)| Transaction { waiting: Some(waiting), steps, ..transaction }));
+        let transaction = ConcludedCall::new(Some(*call), None, xid);
+        context.ended(transaction.map(|ended| Transaction { waiting: Some(waiting), steps, ..ended.transaction }));
     }
 
     /// The provided reply that a message ends; one whose call is not in the capture was taken for a call.

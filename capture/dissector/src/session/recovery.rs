@@ -5,7 +5,8 @@
 //! refused is used only when it comes again; then it waits.
 
 use super::arrivals::{
-    Acceptance, Added, Arrivals, BEFORE_CAPTURE, EndedRpc, Retransmitted, ReturnedCredit, SentCopies, Unacknowledged,
+    Acceptance, Added, Arrivals, BEFORE_CAPTURE, EarlierCopies, EndedRpc, Retransmitted, ReturnedCredit, SentCopies,
+    Unacknowledged,
 };
 use super::assembly::Span;
 use super::call::Call;
@@ -13,7 +14,8 @@ use super::credits::CreditAccount;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
 use super::timeline::{FilledHole, InOrder, RepeatedPacket, SentPlaces, Timeline};
-use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
+use crate::carrier::acknowledgement::Acknowledgement;
+use crate::carrier::operation::{Operation, OperationKind, OperationType, Origin, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, Sign};
 use crate::event::{Event, Recovered, RefusedCall};
 use crate::file::Time;
@@ -23,6 +25,13 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::steps::PacketRun;
 use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
+
+/// A reply that was not acknowledged, and will not be.
+struct LostReply {
+    end: WaitEnd,
+    owed: Owed,
+    delivery: Delivery,
+}
 
 impl Session {
     /// Notes the owner of the data that an end sends from a place on.
@@ -61,7 +70,9 @@ impl Session {
         let Operation { from, stamp, places, kind, .. } = *operation;
         let (of, place, sign, operation, missing) = match kind {
             OperationKind::Sign { of, place, sign, operation, missing } => (of, place, sign, operation, missing),
-            OperationKind::Backfill(backfill) => return self.backfill((from, stamp), places, backfill, context),
+            OperationKind::Backfill(backfill) => {
+                return self.backfill(Origin { from, stamp }, places, backfill, context);
+            }
             OperationKind::Missing => {
                 let refusal = Refusal { kind: RecoveryKind::SequenceError, stamp };
                 self.arrivals.get_mut(from.other()).refuse(places.first, refusal);
@@ -93,7 +104,7 @@ impl Session {
         };
         if let Sign::Recovery(kind) = sign {
             waiting.again_for = self.recoveries.reason(of, place, kind);
-            self.note_arrivals(&waiting, (places, kind), context);
+            self.note_arrivals(&waiting, places, kind, context);
             waiting.end = (kind.is_sent_again() && self.keeps).then_some(places.end);
             let is_counted = kind.is_sent_again() && context.recovery;
             waiting.times = is_counted.then(|| self.recoveries.send_again(from, of, place));
@@ -179,7 +190,7 @@ impl Session {
                 }
             }
             let step = operation.map(|operation| step(operation, from == call.requester()));
-            call.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut self.held);
+            call.timeline.log(PacketRun::shown(shown, Origin { from, stamp }, step), &mut self.held);
         } else if let Some((id, requester)) = owner.and_then(|owner| owner.call.zip(owner.requester)) {
             // The reply was sent, and did not arrive yet.
             self.arrivals.get_mut(requester.other()).change(id, |ended| {
@@ -187,10 +198,10 @@ impl Session {
                     ended.timeline.recover(kind, again_for, stamp);
                 }
                 let step = operation.map(|operation| step(operation, from == requester));
-                ended.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut 0);
+                ended.timeline.log(PacketRun::shown(shown, Origin { from, stamp }, step), &mut 0);
             });
         } else if let Sign::Recovery(kind) = shown {
-            self.joined.iter_mut().for_each(|joined| joined.recover(of, kind, (after, stamp)));
+            self.joined.iter_mut().for_each(|joined| joined.recover(of, kind, after, stamp));
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
         sign.requester = owner.and_then(|owner| owner.requester);
@@ -234,7 +245,7 @@ impl Session {
     }
 
     /// Takes what a sign says of arrivals: which packets were refused, and which fill a hole.
-    fn note_arrivals(&mut self, sign: &WaitingSign, (places, kind): (Places, RecoveryKind), context: &mut Context<'_>) {
+    fn note_arrivals(&mut self, sign: &WaitingSign, places: Places, kind: RecoveryKind, context: &mut Context<'_>) {
         let WaitingSign { from, stamp, of, place, operation, again_for, .. } = *sign;
         let filled = FilledHole { stamp, again_for };
         let arrivals = self.arrivals.get_mut(of);
@@ -263,13 +274,8 @@ impl Session {
     }
 
     /// Takes a TCP segment with octets that were captured before, or that others follow which were captured before.
-    fn backfill(
-        &mut self,
-        (from, stamp): (Side, Stamp),
-        places: Places,
-        backfill: Backfill,
-        context: &mut Context<'_>,
-    ) {
+    fn backfill(&mut self, origin: Origin, places: Places, backfill: Backfill, context: &mut Context<'_>) {
+        let Origin { from, stamp } = origin;
         self.arrivals.get_mut(from).backfill(places, stamp, backfill);
         if !self.arrivals.get(from).is_acknowledged(places) {
             let filled = FilledHole { stamp, again_for: AgainFor::Loss };
@@ -297,7 +303,8 @@ impl Session {
         &mut self,
         message: &Message,
         call: u64,
-        (transaction, timeline): (Transaction, Timeline),
+        transaction: Transaction,
+        timeline: Timeline,
         before: CreditAccount,
         context: &mut Context<'_>,
     ) {
@@ -346,7 +353,8 @@ impl Session {
         let Span { ended, first_sent, .. } = self.span;
         // If its end was not captured, there is at least one more packet or octet.
         let end = self.places.end + u64::from(message.captured == Captured::Head);
-        SentCopies::new(end, ended, (message.retransmitted, first_sent.is_some()))
+        let earlier = EarlierCopies { count: message.retransmitted, are_refused: first_sent.is_some() };
+        SentCopies::new(end, ended, earlier)
     }
 
     fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {
@@ -362,13 +370,9 @@ impl Session {
         }
     }
 
-    /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
-    pub(crate) fn acknowledged(
-        &mut self,
-        (from, stamp): (Side, Stamp),
-        (place, is_bare): (u64, bool),
-        context: &mut Context<'_>,
-    ) {
+    /// Takes an acknowledgement by an end of what the other end sends.
+    pub(crate) fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement, context: &mut Context<'_>) {
+        let (Origin { from, stamp }, Acknowledgement { place, is_bare }) = (by, acknowledgement);
         *self.spoke.get_mut(from) = true;
         self.accept_refused(from.other(), place, context);
         let keeps = self.keeps;
@@ -419,12 +423,12 @@ impl Session {
         let delivery = copies.delivery();
         let outcome = match delivery {
             _ if end == WaitEnd::GivenUp => Ok(copies.accepted().filter(|_| !copies.is_doubtful())),
-            Delivery::Unknown if copies.is_doubtful() => Err((end, Owed::Unknown(OwedUnknown::HoleReported), delivery)),
+            Delivery::Unknown if copies.is_doubtful() => Err(Owed::Unknown(OwedUnknown::HoleReported)),
             Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
-            Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal), delivery)),
-            Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times), delivery)),
+            Delivery::Refused(refusal) => Err(Owed::ReplyAgain(refusal)),
+            Delivery::Unacknowledged { times } => Err(Owed::ReplyArrival(times)),
         };
-        self.end(ended, outcome, context);
+        self.end(ended, outcome.map_err(|owed| LostReply { end, owed, delivery }), context);
     }
 
     /// An RPC of the client ended: its packets may be captured again at the other end.
@@ -437,12 +441,7 @@ impl Session {
     }
 
     /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.
-    fn end(
-        &mut self,
-        ended: EndedRpc,
-        outcome: Result<Option<Stamp>, (WaitEnd, Owed, Delivery)>,
-        context: &mut Context<'_>,
-    ) {
+    fn end(&mut self, ended: EndedRpc, outcome: Result<Option<Stamp>, LostReply>, context: &mut Context<'_>) {
         let EndedRpc { mut transaction, mut timeline, unassigned, .. } = ended;
         let since = self.recoveries.unassigned - unassigned;
         match outcome {
@@ -464,7 +463,7 @@ impl Session {
             }
             // Without its call, the RPC is known by its reply alone.
             Err(_) if transaction.call.is_none() => {}
-            Err((end, owed, reply_delivery)) => {
+            Err(LostReply { end, owed, delivery: reply_delivery }) => {
                 let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };
                 let credits = self.credits.get(transaction.requester).usage();
                 transaction.lose_reply(timeline, |requester, responder| Waiting {

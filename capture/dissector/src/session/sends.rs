@@ -51,7 +51,7 @@ impl Session {
         self.parts = core::mem::take(&mut send.parts);
         self.places = send.places;
         self.earlier_parts = None;
-        let mut message = self.assembled(connection, (number, sender), send);
+        let mut message = self.assembled(connection, number, sender, send);
         if context.placements {
             message.placements = step_log::placements(&self.parts);
         }
@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// The message that a Send is, before anything is known about what it carries.
-    fn assembled(&mut self, connection: &Connection, (number, sender): (u32, Side), send: Assembled) -> Message {
+    fn assembled(&mut self, connection: &Connection, number: u32, sender: Side, send: Assembled) -> Message {
         Message {
             dialect: Dialect::of(
                 message::readable(send.captured, &send.octets),

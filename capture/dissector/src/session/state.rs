@@ -22,7 +22,7 @@ use super::watch::Watch;
 use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, likely_late_clock};
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::handler::CongestionSign;
-use crate::carrier::operation::{Places, Side, Sides, Stamp};
+use crate::carrier::operation::{Origin, Places, Side, Sides, Stamp};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
 use crate::file::{SetBacks, Time};
@@ -213,9 +213,9 @@ impl Session {
     }
 
     /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
-    pub(crate) fn acknowledged_early(&mut self, (from, stamp): (Side, Stamp), order: AcknowledgementOrder) {
-        *self.orders.get_mut(from) = order;
-        self.late_frame = stamp.frame;
+    pub(crate) fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder) {
+        *self.orders.get_mut(packet.from) = order;
+        self.late_frame = packet.stamp.frame;
     }
 
     /// Returns true if, as far as acknowledgements have shown until now, the directions were captured by two clocks.

@@ -8,10 +8,13 @@ use super::call::{Call, CallSegment};
 use super::owners::WaitingSign;
 use super::sequence::Sequence;
 use super::*;
+use crate::carrier::acknowledgement::Acknowledgement;
 use crate::carrier::connection::{Connection, Counts, Endpoint, RefusedAccess};
 use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
-use crate::carrier::operation::{DISORDER, Operation, OperationKind, OperationType, Places, Progress, Sides, Stamp};
+use crate::carrier::operation::{
+    DISORDER, Operation, OperationKind, OperationType, Origin, Places, Progress, Sides, Stamp,
+};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::file::{SetBacks, Time};
@@ -24,7 +27,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::placement::PlacedPart;
 use crate::rpc::steps::{PacketRun, StepsWanted};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd, Waiting};
 
 // --- Messages, word by word ----------------------------------------------------------------------------------------------
 
@@ -264,7 +267,9 @@ impl Play {
 
     /// An end acknowledges what the other sent, up to this place.
     fn accept(&mut self, by: Side, place: u64) {
-        self.with(|session, _, context| session.acknowledged((by, Stamp::default()), (place, true), context));
+        let by = Origin { from: by, stamp: Stamp::default() };
+        let acknowledgement = Acknowledgement { place, is_bare: true };
+        self.with(|session, _, context| session.acknowledged(by, acknowledgement, context));
     }
 
     /// The only RPC: whether its call and its reply are there.
@@ -656,7 +661,7 @@ fn of_a_reply_that_was_provided_and_not_read_the_last_steps_of_both_ends_are_tol
     play.finish();
     let [transaction] = play.transactions()[..] else { panic!("one") };
     let Waiting { requester, responder, owed, .. } = transaction.waiting.unwrap();
-    let frame = |(step, stamp): (Step, Stamp)| (step, stamp.frame);
+    let frame = |last: LastStep| (last.step, last.stamp.frame);
     assert_eq!((frame(requester), responder.map(frame)), ((Step::Call, 1), Some((Step::Reply, 2))));
     assert_eq!(owed, Owed::ReadReply);
 }

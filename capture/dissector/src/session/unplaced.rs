@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::call::Call;
 use super::memory::Access;
-use crate::carrier::operation::{DISORDER, Side, Sides};
+use crate::carrier::operation::{DISORDER, MemoryAddress, Side, Sides};
 
 /// The most RDMA operations for unknown calls that are remembered.
 const STRAYS: usize = 64;
@@ -33,7 +33,7 @@ pub(super) struct Stray {
     /// The end that owns the memory.
     pub(super) owner: Side,
     pub(super) access: Access,
-    pub(super) address: (u32, u64),
+    pub(super) address: MemoryAddress,
 }
 
 impl Unplaced {
@@ -77,7 +77,7 @@ impl Unplaced {
 
 impl Stray {
     fn may_be_for(&self, call: &Call) -> bool {
-        let (handle, offset) = self.address;
+        let MemoryAddress { handle, offset } = self.address;
         self.owner == call.message.sender
             && call.segments.iter().any(|segment| {
                 (segment.access, segment.handle) == (self.access, handle)

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::call::{Call, CallSegment};
 use super::memory::Access;
 use crate::carrier::connection::RefusedAccess;
-use crate::carrier::operation::{Progress, Side, Sides, Stamp};
+use crate::carrier::operation::{MemoryAddress, Progress, Side, Sides, Stamp};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Detail;
 
@@ -70,8 +70,13 @@ impl Watch {
     }
 }
 
-/// Memory of an end that the other accesses: whose, how, handle and offset.
-pub(super) type FormerMemory = (Side, Access, (u32, u64));
+/// Memory of a requester that the other end accesses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FormerMemory {
+    pub(super) requester: Side,
+    pub(super) access: Access,
+    pub(super) address: MemoryAddress,
+}
 
 /// The last operations of an end, by their places in everything that it sends.
 #[derive(Debug, Default)]
@@ -109,7 +114,8 @@ fn formers(call: &Call) -> impl Iterator<Item = Former> + '_ {
 }
 
 impl Former {
-    fn holds(&self, (requester, access, (handle, offset)): FormerMemory) -> bool {
+    fn holds(&self, memory: FormerMemory) -> bool {
+        let FormerMemory { requester, access, address: MemoryAddress { handle, offset } } = memory;
         (self.requester, self.access, self.handle) == (requester, access, handle)
             && offset.wrapping_sub(self.offset) < u64::from(self.length)
     }
@@ -121,7 +127,7 @@ pub(super) struct Aimed {
     pub(super) stamp: Stamp,
     /// For a Read: the request, as its responses name it.
     pub(super) request: Option<u64>,
-    pub(super) address: (u32, u64),
+    pub(super) address: MemoryAddress,
     /// XID of the call.
     pub(super) xid: u32,
     /// The frame in which this end had invalidated the handle.
@@ -175,14 +181,14 @@ mod tests {
     use super::*;
 
     fn aimed(request: Option<u64>, handle: u32) -> Aim {
-        let (stamp, address) = (Stamp::default(), (handle, 0));
+        let (stamp, address) = (Stamp::default(), MemoryAddress { handle, offset: 0 });
         Aim::Segment(Aimed { stamp, request, address, xid: 7, invalidated: None, is_answered: false })
     }
 
     /// Handles of what was refused, and of what else that may have been.
     fn handles(aims: &Aims, which: RefusedAccess) -> Option<(u32, Option<u32>)> {
         let (aimed, other) = aims.refused(which)?;
-        Some((aimed.address.0, other.map(|other| other.address.0)))
+        Some((aimed.address.handle, other.map(|other| other.address.handle)))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::transport::Transport;
-use crate::carrier::operation::{Operation, OperationKind, Places, Side, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Origin, Places, Side, Stamp};
 use crate::file::Time;
 
 /// The most packets that are held for one connection.
@@ -108,6 +108,13 @@ pub(super) struct Arrival<'a> {
     /// Responses that were asked for again before this RDMA Read request was used.
     pub(super) asked_again: Option<RepeatedResponses>,
     pub(super) packet: &'a Transport<'a>,
+}
+
+impl Arrival<'_> {
+    /// Sender and frame of the packet.
+    pub(super) const fn origin(&self) -> Origin {
+        Origin { from: self.from, stamp: self.stamp }
+    }
 }
 
 impl HeldPacket {

@@ -35,14 +35,13 @@ use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets, RepeatedResponses};
 use super::stream::{FAR, GRACE, REPETITIONS, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
-use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, EARLY};
+use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder, Acknowledgements, EARLY};
 use crate::carrier::connection::{Counts, RefusedAccess};
-use crate::carrier::copies::{Copies, Need, RecentPackets};
+use crate::carrier::copies::{Copies, Need, RecentPackets, SentPacket};
 use crate::carrier::handler::Taken;
-use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
+use crate::carrier::operation::{CutOctets, Operation, OperationKind, Origin, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign, Signs};
 use crate::file::Time;
-use crate::link::Sighting;
 
 /// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
 const REMOTE_ACCESS_ERROR: u8 = 2;
@@ -69,10 +68,10 @@ impl Early {
 pub(super) trait OperationSink {
     /// An end did something; `last` says that no later packet will explain it, so it cannot be early.
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
-    /// An end acknowledged what the other sends, up to this number; `is_bare` says that its packet is nothing else.
-    fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool);
+    /// An end acknowledged what the other end sends, up to a packet sequence number.
+    fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement);
     /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
-    fn acknowledged_early(&mut self, packet: (Side, Stamp), order: AcknowledgementOrder);
+    fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder);
 }
 
 /// Copies of packets. What is acknowledged again at once looks like a copy, so that the order of the others is kept apart from it.
@@ -162,26 +161,28 @@ impl Ordering {
     #[inline]
     pub(super) fn original(
         &mut self,
-        (from, time, sighting): (Side, Time, Sighting),
+        sent: SentPacket,
         packet: &Transport<'_>,
-        (recent, content): (&mut RecentPackets, u64),
+        content: u64,
+        recent: &mut RecentPackets,
     ) -> Option<Time> {
-        let end = self.copies.of(packet).get_mut(from);
-        if recent.add(content, time, sighting, end) {
+        let end = self.copies.of(packet).get_mut(sent.from);
+        if recent.add(content, sent.captured, end) {
             return None;
         }
-        self.original_of((from, time, sighting), packet, (recent, content))
+        self.original_of(sent, packet, content, recent)
     }
 
     /// The same for a packet whose content was captured before.
     #[cold]
     fn original_of(
         &mut self,
-        (from, time, sighting): (Side, Time, Sighting),
+        sent: SentPacket,
         packet: &Transport<'_>,
-        (recent, content): (&mut RecentPackets, u64),
+        content: u64,
+        recent: &mut RecentPackets,
     ) -> Option<Time> {
-        let Self { streams, copies, counts, .. } = self;
+        let (SentPacket { from, captured }, Self { streams, copies, counts, .. }) = (sent, self);
         let mut end = *copies.of(packet).get(from);
         let need = |since| match packet.operation {
             PacketKind::ReadResponse => Need::of(streams.get(from.other()).is_response_asked(packet.sequence), false),
@@ -190,11 +191,11 @@ impl Ordering {
                 Need::of(stream.is_request_asked(packet), stream.is_acknowledged(packet.sequence))
             }
             _ => {
-                let is_again = streams.get(from.other()).is_acknowledged_again(packet, since, time);
-                Need::of(is_again, sighting.identification != 0)
+                let is_again = streams.get(from.other()).is_acknowledged_again(packet, since, captured.stamp.time);
+                Need::of(is_again, captured.sighting.identification != 0)
             }
         };
-        let original = recent.original(content, time, sighting, (&mut end, || copies.shown(from.other())), need);
+        let original = recent.original(content, captured, &mut end, || copies.shown(from.other()), need);
         *copies.of(packet).get_mut(from) = end;
         counts.get_mut(from).duplicates += u64::from(original.is_some());
         original
@@ -204,11 +205,12 @@ impl Ordering {
     /// became known through it. What is too early for it is given again later.
     pub(super) fn packet<'a, S: OperationSink>(
         &mut self,
-        (from, stamp): (Side, Stamp),
-        (octets, length): (&'a [u8], usize),
+        origin: Origin,
+        octets: CutOctets<'a>,
         packet: &'a Transport<'a>,
         sink: &mut S,
     ) {
+        let (Origin { from, stamp }, CutOctets { octets, length }) = (origin, octets);
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
         let mtu = self.mtu;
@@ -348,13 +350,14 @@ impl Ordering {
         for side in [Side::Active, Side::Passive] {
             let missed = self.streams.get_mut(side).measure(mtu);
             if missed > 0 {
-                self.lose((side, stamp), missed, Places::default(), sink);
+                self.lose(Origin { from: side, stamp }, missed, Places::default(), sink);
             }
         }
     }
 
     /// Reports that the capture lacks packets of an end, after a frame; `places` if it is known which.
-    fn lose<S: OperationSink>(&mut self, (from, stamp): (Side, Stamp), missed: u64, places: Places, sink: &mut S) {
+    fn lose<S: OperationSink>(&mut self, origin: Origin, missed: u64, places: Places, sink: &mut S) {
+        let Origin { from, stamp } = origin;
         self.counts.get_mut(from).missed += missed;
         let kind = OperationKind::Lost;
         sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
@@ -432,7 +435,7 @@ impl Ordering {
                 stream.arrived.iter_mut().for_each(|(_, since)| *since = arrivals);
                 if lag >= EARLY {
                     stream.awaited.send_late();
-                    sink.acknowledged_early((arrival.from, arrival.stamp), stream.awaited.order());
+                    sink.acknowledged_early(arrival.origin(), stream.awaited.order());
                 }
             } else {
                 stream.awaited.send(number, arrival.stamp.time);
@@ -783,7 +786,7 @@ impl Ordering {
             stream.remember_hole(next, end);
             let missed = end - next - self.later_responses(side, Places { first: next, end });
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
-            self.lose((side, stamp), missed, Places { first: next, end }, sink);
+            self.lose(Origin { from: side, stamp }, missed, Places { first: next, end }, sink);
         }
     }
 
@@ -804,7 +807,7 @@ impl Ordering {
     fn lose_responses<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         let missed = self.streams.get(side).missed_responses(self.mtu);
         if missed > 0 {
-            self.lose((side.other(), Stamp::default()), missed, Places::default(), sink);
+            self.lose(Origin { from: side.other(), stamp: Stamp::default() }, missed, Places::default(), sink);
         }
     }
 
@@ -851,11 +854,14 @@ impl Ordering {
                 }
                 RecoveryKind::Failed
             }
-            Some(Syndrome::Acknowledged) => return sink.acknowledged((arrival.from, arrival.stamp), number, true),
+            Some(Syndrome::Acknowledged) => {
+                return sink.acknowledged(arrival.origin(), Acknowledgement { place: number, is_bare: true });
+            }
             None => return,
         };
         // The packets before the refused one have arrived.
-        sink.acknowledged((arrival.from, arrival.stamp), number.saturating_sub(1), false);
+        let place = number.saturating_sub(1);
+        sink.acknowledged(arrival.origin(), Acknowledgement { place, is_bare: false });
         self.recover(arrival, PacketPlace { sender: of, number }, kind, sink);
     }
 
@@ -869,7 +875,7 @@ impl Ordering {
         // No response was captured that would show the path MTU, so requests among them may be missing.
         let is_guessed = arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed);
         if is_after_others || is_guessed {
-            self.lose((arrival.from, arrival.stamp), 0, Places::default(), sink);
+            self.lose(arrival.origin(), 0, Places::default(), sink);
         }
         let stream = self.streams.get_mut(arrival.from);
         let distance = (number as i64).wrapping_sub(next as i64);
@@ -953,7 +959,7 @@ impl Ordering {
         let is_seen = !read.note(number, &mut stream.ranges);
         let (request, place) = (read.first, read.place(number, arrival.packet, mtu));
         // Requests are carried out in order, so those before this one have arrived.
-        sink.acknowledged((arrival.from, arrival.stamp), request, false);
+        sink.acknowledged(arrival.origin(), Acknowledgement { place: request, is_bare: false });
         let is_again = is_seen || read.asked_again.is_some();
         let signs = if is_again { stream.response(number, is_seen, arrival.stamp.time) } else { [None; 2] };
         if stream.responded.is_none_or(|(last, _)| last < number) {
@@ -986,11 +992,11 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
         Taken::Done
     }
 
-    fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
-        self.0.acknowledged(by, number, is_bare);
+    fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement) {
+        self.0.acknowledged(by, acknowledgement);
     }
 
-    fn acknowledged_early(&mut self, packet: (Side, Stamp), order: AcknowledgementOrder) {
+    fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder) {
         self.0.acknowledged_early(packet, order);
     }
 }
@@ -1018,9 +1024,9 @@ mod tests {
             Taken::Done
         }
 
-        fn acknowledged(&mut self, _by: (Side, Stamp), _number: u64, _is_bare: bool) {}
+        fn acknowledged(&mut self, _by: Origin, _acknowledgement: Acknowledgement) {}
 
-        fn acknowledged_early(&mut self, _packet: (Side, Stamp), _order: AcknowledgementOrder) {}
+        fn acknowledged_early(&mut self, _packet: Origin, _order: AcknowledgementOrder) {}
     }
 
     const SEND: u8 = 0x04;
@@ -1044,7 +1050,8 @@ mod tests {
             let packet = Transport::decode(&octets, octets.len()).unwrap();
             let mut sink = All::default();
             let stamp = Stamp { frame: 0, time: Time(time * 1_000_000) };
-            self.packet((from, stamp), (&octets, octets.len()), &packet, &mut sink);
+            let octets = CutOctets { octets: &octets, length: octets.len() };
+            self.packet(Origin { from, stamp }, octets, &packet, &mut sink);
             sink.0
         }
 

@@ -11,15 +11,15 @@ use super::ordering::{OperationSink, Ordering, PacketPlace};
 use super::set_up::{Receipt, Repeats, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
-use crate::carrier::acknowledgement::AcknowledgementOrder;
-use crate::carrier::connection::{Connection, Disconnection, DisconnectionKind, Endpoint};
-use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
+use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};
+use crate::carrier::connection::{Announced, Connection, Disconnection, DisconnectionKind, Endpoint};
+use crate::carrier::copies::{Copies, Need, PacketCapture, REPEATED, RecentPackets, SentPacket};
 use crate::carrier::handler::{CongestionSign, Handler, Taken, release_excess};
-use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::carrier::operation::{CutOctets, Operation, Origin, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, RejectionKind};
 use crate::carrier::table::Table;
 use crate::file::Time;
-use crate::link::{Carrier, Packet, Sighting};
+use crate::link::{Carrier, Packet};
 
 /// The most flows that wait at a time.
 const WAITING_FLOWS: usize = 64;
@@ -87,11 +87,12 @@ impl<S> QueuePairs<S> {
     /// Takes the next packet of the capture; `false` if it belongs to no reliable connection, nor manages one.
     pub(crate) fn packet<'a>(
         &mut self,
-        (stamp, sighting): (Stamp, Sighting),
+        captured: PacketCapture,
         packet: &Packet<'a>,
         transport: &Transport<'a>,
         handler: &mut impl Handler<Session = S>,
     ) -> bool {
+        let stamp = captured.stamp;
         self.table.tick();
         if transport.operation == PacketKind::Other {
             let management = Management::decode(transport);
@@ -99,7 +100,7 @@ impl<S> QueuePairs<S> {
                 self.sample(packet);
             }
             if let Some(management) = &management
-                && !self.is_managed((stamp, sighting), transport)
+                && !self.is_managed(captured, transport)
             {
                 self.manage(stamp, packet, management, handler);
             }
@@ -115,8 +116,8 @@ impl<S> QueuePairs<S> {
                 if entry.is_young(clock) {
                     entry.ordering.set_copies(self.copies);
                 }
-                let sent = Sent { from, stamp, sighting };
-                entry.packet(sent, (packet.octets, packet.length), transport, (&mut self.recent, handler));
+                let octets = CutOctets { octets: packet.octets, length: packet.length };
+                entry.packet(SentPacket { from, captured }, octets, transport, &mut self.recent, handler);
                 if let Some(PacketPlace { sender, number }) = entry.ordering.take_unacknowledged(stamp.frame) {
                     let again = RetransmittedPacket { key, from: sender, number, frame: stamp.frame };
                     self.unverified = Some(Unverified::Again(again));
@@ -124,7 +125,7 @@ impl<S> QueuePairs<S> {
             }
         } else {
             self.sample(packet);
-            self.wait(flow, (stamp, sighting), packet, transport, handler);
+            self.wait(flow, captured, packet, transport, handler);
         }
         release_excess(handler, CONNECTIONS + 1, |handler| self.release_largest(handler));
         true
@@ -192,11 +193,11 @@ impl<S> QueuePairs<S> {
     }
 
     /// Returns true if a message of connection management was captured before: it is a copy.
-    fn is_managed(&mut self, (stamp, sighting): (Stamp, Sighting), transport: &Transport<'_>) -> bool {
+    fn is_managed(&mut self, captured: PacketCapture, transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
-        let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
-        let need = |since: Time| Need::of(false, stamp.time.0.saturating_sub(since.0) < REPEATED);
-        self.recent.original(content, stamp.time, sighting, (&mut self.copies, Copies::default), need).is_some()
+        let content = self.recent.digest(0, Side::Active, words, transport.data, captured.sighting);
+        let need = |since: Time| Need::of(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED);
+        self.recent.original(content, captured, &mut self.copies, Copies::default, need).is_some()
     }
 
     fn manage(
@@ -212,7 +213,7 @@ impl<S> QueuePairs<S> {
                 let request = SetUp {
                     active: source,
                     passive: destination,
-                    request: Some(SetUpHalf::new(stamp, (queue_pair, sequence), private_data)),
+                    request: Some(SetUpHalf { queue_pair, sequence, announced: Announced::new(stamp, private_data) }),
                     reply: None,
                     service: Some(service),
                     mtu: path_mtu,
@@ -228,7 +229,7 @@ impl<S> QueuePairs<S> {
                     active: destination,
                     passive: source,
                     request: None,
-                    reply: Some(SetUpHalf::new(stamp, (queue_pair, sequence), private_data)),
+                    reply: Some(SetUpHalf { queue_pair, sequence, announced: Announced::new(stamp, private_data) }),
                     service: None,
                     mtu: None,
                     ack_timeout: None,
@@ -352,7 +353,9 @@ impl<S> QueuePairs<S> {
                 continue;
             };
             if self.waiting.get(place).is_some_and(|waiting| waiting.begins_at(half.sequence)) {
-                early.extend(self.take_waiting(place, handler).packets.into_iter().map(|kept| (from, kept)));
+                early.extend(
+                    self.take_waiting(place, handler).packets.into_iter().map(|kept| EarlyPacket { from, kept }),
+                );
             } else {
                 let old = self.give_up(place, handler);
                 self.close(old, handler);
@@ -364,13 +367,14 @@ impl<S> QueuePairs<S> {
     }
 
     /// Uses packets that waited for their connection.
-    fn replay(&mut self, key: u64, mut packets: Vec<(Side, Kept)>, handler: &mut impl Handler<Session = S>) {
-        packets.sort_by_key(|(_, kept)| kept.stamp.frame);
+    fn replay(&mut self, key: u64, mut packets: Vec<EarlyPacket>, handler: &mut impl Handler<Session = S>) {
+        packets.sort_by_key(|packet| packet.kept.captured.stamp.frame);
         let Some(entry) = self.table.get_mut(key) else { return };
-        for (from, kept) in packets {
+        for EarlyPacket { from, kept } in packets {
             if let Ok(transport) = Transport::decode(&kept.octets, kept.length) {
-                let sent = Sent { from, stamp: kept.stamp, sighting: kept.sighting };
-                entry.packet(sent, (&kept.octets, kept.length), &transport, (&mut self.recent, handler));
+                let sent = SentPacket { from, captured: kept.captured };
+                let octets = CutOctets { octets: &kept.octets, length: kept.length };
+                entry.packet(sent, octets, &transport, &mut self.recent, handler);
             }
         }
     }
@@ -446,7 +450,7 @@ impl<S> QueuePairs<S> {
     fn wait(
         &mut self,
         flow: Flow,
-        (stamp, sighting): (Stamp, Sighting),
+        captured: PacketCapture,
         packet: &Packet<'_>,
         transport: &Transport<'_>,
         handler: &mut impl Handler<Session = S>,
@@ -456,8 +460,7 @@ impl<S> QueuePairs<S> {
             self.waiting.len() - 1
         });
         let kept = Kept {
-            stamp,
-            sighting,
+            captured,
             octets: packet.octets.into(),
             length: packet.length,
             sequence: transport.sequence,
@@ -514,11 +517,12 @@ impl<S> QueuePairs<S> {
         let flows =
             if reversed { Sides { active: other, passive: one } } else { Sides { active: one, passive: other } };
         let key = self.open(set_up.as_ref(), first.carrier, flows, handler);
-        let mut packets: Vec<(Side, Kept)> = Vec::new();
+        let mut packets: Vec<EarlyPacket> = Vec::new();
         let (of_first, of_second) =
             if reversed { (Side::Passive, Side::Active) } else { (Side::Active, Side::Passive) };
-        packets.extend(first.packets.into_iter().map(|kept| (of_first, kept)));
-        packets.extend(second.into_iter().flat_map(|second| second.packets).map(|kept| (of_second, kept)));
+        packets.extend(first.packets.into_iter().map(|kept| EarlyPacket { from: of_first, kept }));
+        let second = second.into_iter().flat_map(|second| second.packets);
+        packets.extend(second.map(|kept| EarlyPacket { from: of_second, kept }));
         self.replay(key, packets, handler);
         key
     }
@@ -526,7 +530,7 @@ impl<S> QueuePairs<S> {
 
 /// Returns the part that all copies of a packet share: its headers, without the bits that switches set.
 #[inline]
-fn words((octets, length): (&[u8], usize)) -> [u64; 3] {
+fn words(CutOctets { octets, length }: CutOctets<'_>) -> [u64; 3] {
     let word = |at: usize| {
         let octets = octets.get(at..).unwrap_or_default();
         u64::from(octets.first_chunk().map_or(0, |octets| u32::from_be_bytes(*octets)))
@@ -534,12 +538,10 @@ fn words((octets, length): (&[u8], usize)) -> [u64; 3] {
     [word(0) << 32 | word(8), word(12) << 32 | word(16), length as u64]
 }
 
-/// Sender, time and sighting of a packet.
-#[derive(Clone, Copy)]
-struct Sent {
+/// A packet that waited for its connection, and the end that sent it.
+struct EarlyPacket {
     from: Side,
-    stamp: Stamp,
-    sighting: Sighting,
+    kept: Kept,
 }
 
 /// Hands what the ends of a connection did to its session.
@@ -554,11 +556,11 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
         self.handler.operation(self.connection, self.session, operation, last)
     }
 
-    fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
-        self.handler.acknowledged(self.session, by, (number, is_bare));
+    fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement) {
+        self.handler.acknowledged(self.session, by, acknowledgement);
     }
 
-    fn acknowledged_early(&mut self, packet: (Side, Stamp), order: AcknowledgementOrder) {
+    fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder) {
         self.handler.acknowledged_early(self.session, packet, order);
     }
 }
@@ -566,20 +568,22 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
 impl<S> QueuePairEntry<S> {
     fn packet<'a>(
         &mut self,
-        Sent { from, stamp, sighting }: Sent,
-        octets: (&'a [u8], usize),
+        sent: SentPacket,
+        octets: CutOctets<'a>,
         transport: &Transport<'a>,
-        (recent, handler): (&mut RecentPackets, &mut impl Handler<Session = S>),
+        recent: &mut RecentPackets,
+        handler: &mut impl Handler<Session = S>,
     ) {
+        let SentPacket { from, captured: PacketCapture { stamp, sighting } } = sent;
         let Self { connection, session, ordering, .. } = self;
         if sighting.is_marked {
             handler.congested(session, from, CongestionSign::Mark);
         }
-        let content = recent.digest((connection.key, from), words(octets), &[], sighting);
-        match ordering.original((from, stamp.time, sighting), transport, (recent, content)) {
+        let content = recent.digest(connection.key, from, words(octets), &[], sighting);
+        match ordering.original(sent, transport, content, recent) {
             Some(first) => handler.seen_again(session, from, first, stamp.time),
             None => {
-                ordering.packet((from, stamp), octets, transport, &mut ToSession { handler, connection, session });
+                ordering.packet(sent.origin(), octets, transport, &mut ToSession { handler, connection, session });
                 if let Some(times) = ordering.take_measured(from) {
                     handler.measured(session, from, times);
                 }

@@ -1,7 +1,7 @@
 //! Connection requests and replies that wait for their counterpart.
 
 use super::flow::Flow;
-use crate::carrier::connection::{Announced, Consumer, Shown};
+use crate::carrier::connection::{Announced, Shown};
 use crate::carrier::operation::Stamp;
 use crate::carrier::rejection::UnansweredRequest;
 use crate::link::Address;
@@ -103,12 +103,6 @@ impl SetUps {
     /// Takes all set-ups.
     pub(super) fn take_all(&mut self) -> Vec<SetUp> {
         core::mem::take(&mut self.pending)
-    }
-}
-
-impl SetUpHalf {
-    pub(super) fn new(stamp: Stamp, (queue_pair, sequence): (u32, u32), private_data: Consumer<'_>) -> Self {
-        Self { queue_pair, sequence, announced: Announced::new(stamp, private_data) }
     }
 }
 

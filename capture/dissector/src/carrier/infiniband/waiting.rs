@@ -2,8 +2,8 @@
 
 use super::flow::Flow;
 use super::transport::{PacketKind, Transport};
-use crate::carrier::operation::Stamp;
-use crate::link::{Carrier, Sighting};
+use crate::carrier::copies::PacketCapture;
+use crate::link::Carrier;
 
 /// The most packets, and octets of them, that wait for a flow's counterpart.
 const PACKETS: usize = 2048;
@@ -21,8 +21,7 @@ pub(super) struct WaitingFlow {
 /// A packet that waits.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) stamp: Stamp,
-    pub(super) sighting: Sighting,
+    pub(super) captured: PacketCapture,
     pub(super) octets: Box<[u8]>,
     pub(super) length: usize,
     /// Packet number, and how many numbers a request takes; 0 for an answer.
@@ -78,7 +77,8 @@ pub(super) fn span(transport: &Transport<'_>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Address;
+    use crate::carrier::operation::Stamp;
+    use crate::link::{Address, Sighting};
 
     const CLIENT: Address = Address::V4([192, 0, 2, 1]);
     const SERVER: Address = Address::V4([192, 0, 2, 2]);
@@ -89,7 +89,7 @@ mod tests {
 
     fn kept(sequence: u32, span: u32, length: usize) -> Kept {
         let (stamp, sighting) = (Stamp::default(), Sighting::default());
-        Kept { stamp, sighting, octets: vec![0; length].into(), length, sequence, span }
+        Kept { captured: PacketCapture { stamp, sighting }, octets: vec![0; length].into(), length, sequence, span }
     }
 
     fn waiting(packets: Vec<Kept>) -> WaitingFlow {

@@ -3,6 +3,7 @@
 //! TCP sends a segment again because duplicate or selective acknowledgements say that it is missing (a fast retransmission: RFC
 //! 5681 section 3.2, RFC 6675 section 2), or because no acknowledgement came in time (RFC 6298).
 
+use crate::carrier::operation::Places;
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
 
@@ -31,7 +32,7 @@ pub(super) struct Again {
     filled: u64,
     /// The places from the first segment that came late to the end of the last, as far as they were not acknowledged then. The other
     /// end may report them as missing, because they reach it late too.
-    late: Option<(u64, u64)>,
+    late: Option<Places>,
     /// The last acknowledgement of the other end, and its window.
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
@@ -43,7 +44,7 @@ pub(super) struct Again {
     /// Time of the last segment that it sent again.
     again_at: Option<Time>,
     /// The last segment that it sent again, unless that has filled a hole of the other end.
-    last: Option<(u64, u64)>,
+    last: Option<Places>,
     /// Segments that it sent again and that filled no hole so far: each may have been there, and makes one duplicate acknowledgement.
     in_vain: u32,
 }
@@ -95,6 +96,15 @@ pub(super) struct TcpAcknowledgement {
     pub(super) least: Option<u64>,
 }
 
+/// State of an end before it sends a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SenderState {
+    /// Nanoseconds since the end last sent data.
+    pub(super) silence: u64,
+    /// Place after everything that the end had sent.
+    pub(super) sent: u64,
+}
+
 /// Time that an end had waited when it sent something again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
@@ -119,13 +129,13 @@ impl ReportedHoles {
 }
 
 impl Again {
-    /// A segment of this end: the nanoseconds since its last one with data, and how far this end had sent. That it acknowledges
-    /// what the other end sent in between does not end its wait for an acknowledgement.
-    pub(super) fn segment(&mut self, time: Time, end: u64, has_data: bool) -> (u64, u64) {
+    /// Takes a segment of this end, up to the place `end`. Returns the state of the end before. A segment without data does not end the
+    /// wait for an acknowledgement.
+    pub(super) fn take_segment(&mut self, time: Time, end: u64, has_data: bool) -> SenderState {
         let (last, sent) = (self.last_time, self.sent);
         let is_sending = has_data || end > sent;
         (self.last_time, self.sent) = (if is_sending { last.max(time) } else { last }, sent.max(end));
-        (time.0.saturating_sub(last.0), sent)
+        SenderState { silence: time.0.saturating_sub(last.0), sent }
     }
 
     /// The other end acknowledges what this end sends. Returns what it reports of holes, if it reports any.
@@ -141,7 +151,7 @@ impl Again {
         }
         if place > self.progress.0 {
             let is_answer = |again: Time| least.is_some_and(|least| time.0.saturating_sub(again.0) >= least);
-            let has_filled = self.last.filter(|(first, end)| *first >= self.progress.0 && *end <= place);
+            let has_filled = self.last.filter(|last| last.first >= self.progress.0 && last.end <= place);
             if has_filled.is_some() && self.again_at.is_some_and(is_answer) {
                 (self.in_vain, self.last) = (self.in_vain.saturating_sub(1), None);
             }
@@ -191,29 +201,25 @@ impl Again {
     }
 
     /// A segment of what was captured before.
-    pub(super) fn copy(&mut self, (place, end): (u64, u64), waited: Waited) -> Signs {
-        [self.go_back((place, end), waited), Some(RecoveryKind::SentAgain)]
+    pub(super) fn copy(&mut self, segment: Places, waited: Waited) -> Signs {
+        [self.go_back(segment, waited), Some(RecoveryKind::SentAgain)]
     }
 
     /// Takes a segment that is captured for the first time, after one that follows it. It was sent again, unless it may
     /// just be late; `is_again` says so if the segment itself shows that.
-    pub(super) fn filling(
-        &mut self,
-        (place, end): (u64, u64),
-        waited: Waited,
-        is_again: Option<bool>,
-    ) -> Option<Signs> {
-        let may_answer = || self.may_answer(place, waited.reaction) || waited.silence >= SILENCE;
+    pub(super) fn filling(&mut self, segment: Places, waited: Waited, is_again: Option<bool>) -> Option<Signs> {
+        let may_answer = || self.may_answer(segment.first, waited.reaction) || waited.silence >= SILENCE;
         if !is_again.unwrap_or_else(may_answer) {
-            let before = self.late.filter(|(_, end)| *end > self.progress.0).unwrap_or((place, end));
-            self.late = Some((before.0.min(place), before.1.max(end)));
+            let before = self.late.filter(|late| late.end > self.progress.0).unwrap_or(segment);
+            self.late = Some(Places { first: before.first.min(segment.first), end: before.end.max(segment.end) });
             return None;
         }
-        Some([self.go_back((place, end), waited), Some(RecoveryKind::Replaced)])
+        Some([self.go_back(segment, waited), Some(RecoveryKind::Replaced)])
     }
 
     /// Something is sent again: returns why, unless something seen before says so.
-    fn go_back(&mut self, (place, end): (u64, u64), waited: Waited) -> Option<RecoveryKind> {
+    fn go_back(&mut self, segment: Places, waited: Waited) -> Option<RecoveryKind> {
+        let Places { first: place, end } = segment;
         let cause = self.cause(place, waited);
         self.run = Some(end);
         let is_timeout = matches!(cause, Some(RecoveryKind::TimedOut { .. }));
@@ -224,7 +230,7 @@ impl Again {
         // A retransmission that was not asked for begins a recovery of everything sent until then (RFC 6582 section 4).
         self.recovery = cause.and(Some(LossRecovery { until: self.sent, is_certain: is_timeout })).or(self.recovery);
         self.again_at = Some(self.last_time);
-        (self.in_vain, self.last) = (self.in_vain.saturating_add(1), Some((place, end)));
+        (self.in_vain, self.last) = (self.in_vain.saturating_add(1), Some(segment));
         // Nothing was missing any more: its sender had not yet got the acknowledgement of that.
         cause.filter(|cause| *cause != RecoveryKind::CauseNotSeen || !self.is_acknowledged(place + 1))
     }
@@ -264,7 +270,7 @@ impl Again {
 
     /// Returns true if this octet came late, and was not acknowledged then.
     pub(super) fn is_late(&self, place: u64) -> bool {
-        self.late.is_some_and(|(first, end)| (first..end).contains(&place))
+        self.late.is_some_and(|late| (late.first..late.end).contains(&place))
     }
 
     /// Returns true if this end has sent data since then.

@@ -9,17 +9,17 @@ use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
-use crate::carrier::acknowledgement::AcknowledgementOrder;
+use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};
 use crate::carrier::connection::{
     Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, Shown, port_service,
 };
-use crate::carrier::copies::RecentPackets;
+use crate::carrier::copies::{PacketCapture, RecentPackets, SentPacket};
 use crate::carrier::handler::{CongestionSign, Handler, release_excess};
-use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Origin, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
 use crate::carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 use crate::carrier::table::Table;
-use crate::link::{Address, Carrier, Sighting, TcpSegment};
+use crate::link::{Address, Carrier, TcpSegment};
 
 /// The most connections that are followed at a time; the quarter that was unused for longest makes room.
 const CONNECTIONS: usize = 1024;
@@ -92,7 +92,11 @@ struct Syns {
 }
 
 /// A sign of loss, and the end and the segment that show it.
-type EarlySign = ((Side, Stamp), TcpSign);
+#[derive(Clone, Copy, Debug)]
+struct EarlySign {
+    by: Origin,
+    sign: TcpSign,
+}
 
 /// A connection above TCP.
 #[derive(Debug)]
@@ -140,11 +144,12 @@ impl<S> Connections<S> {
     #[inline]
     pub(crate) fn segment(
         &mut self,
-        (stamp, sighting): (Stamp, Sighting),
+        captured: PacketCapture,
         segment: &TcpSegment<'_>,
         choice: Choice,
         handler: &mut impl Handler<Session = S>,
     ) -> bool {
+        let PacketCapture { stamp, sighting } = captured;
         let is_service = choice.to_service || choice.from_service;
         if self.table.is_empty() && !is_service && !Setup::is_begun_by(segment.octets) {
             return false;
@@ -153,7 +158,8 @@ impl<S> Connections<S> {
         let Some((key, from)) = self.find(segment, choice, handler) else { return false };
         let Some(entry) = self.table.touch(key) else { return false };
         entry.segments += 1;
-        if let Some(first) = entry.reassembly.original((from, stamp.time, sighting), segment, (&mut self.recent, key)) {
+        let sent = SentPacket { from, captured };
+        if let Some(first) = entry.reassembly.original(sent, segment, key, &mut self.recent) {
             if let Some(session) = &mut entry.known.session {
                 handler.seen_again(session, from, first, stamp.time);
             }
@@ -180,7 +186,7 @@ impl<S> Connections<S> {
         }
         let mut sink = IwarpSink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
         let TcpEntry { reassembly, known, .. } = entry;
-        reassembly.segment((from, stamp), segment, &mut |step| known.step(&step, &mut sink));
+        reassembly.segment(sent.origin(), segment, &mut |step| known.step(&step, &mut sink));
         if let Some(session) = &mut known.session
             && let Some(times) = reassembly.take_measured(from)
         {
@@ -210,7 +216,8 @@ impl<S> Connections<S> {
         if entry.held > enough {
             let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
             for side in [Side::Active, Side::Passive] {
-                entry.known.step(&StreamStep::Lost(side, Stamp::default(), 0), &mut sink);
+                let origin = Origin { from: side, stamp: Stamp::default() };
+                entry.known.step(&StreamStep::Lost(origin, 0), &mut sink);
             }
             entry.account(handler);
         }
@@ -395,20 +402,20 @@ impl<S> IwarpConnection<S> {
                     self.agree();
                 }
             }
-            StreamStep::Lost(from, stamp, octets) => {
-                let framing = self.framings.get_mut(*from);
+            StreamStep::Lost(origin, octets) => {
+                let framing = self.framings.get_mut(origin.from);
                 if let Some(octets) = framing.unfinished() {
-                    sink.handler.framed(&self.connection, *from, octets);
+                    sink.handler.framed(&self.connection, origin.from, octets);
                 }
                 framing.lose();
                 if *octets > FAR {
                     framing.forget();
                 }
-                self.lose((*from, *stamp), sink);
+                self.lose(*origin, sink);
             }
             StreamStep::Recovery(by, sign) if self.session.is_none() => {
                 if self.early.len() < EARLY {
-                    self.early.push((*by, *sign));
+                    self.early.push(EarlySign { by: *by, sign: *sign });
                 }
             }
             StreamStep::Recovery(by, sign) => self.sign(*by, *sign, sink),
@@ -418,28 +425,29 @@ impl<S> IwarpConnection<S> {
             StreamStep::Missing(by, place) => {
                 self.report(*by, Places::one(*place), OperationKind::Missing, sink);
             }
-            StreamStep::Acknowledged(by, place, is_bare) => {
+            StreamStep::Acknowledged(by, Acknowledgement { place, is_bare }) => {
                 if let Some(session) = &mut self.session {
                     // The last octet that arrived is before this place.
-                    sink.handler.acknowledged(session, *by, (place.saturating_sub(1), *is_bare));
+                    let acknowledgement = Acknowledgement { place: place.saturating_sub(1), is_bare: *is_bare };
+                    sink.handler.acknowledged(session, *by, acknowledgement);
                 }
             }
-            StreamStep::AcknowledgedEarly((from, stamp), order) => match &mut self.session {
-                Some(session) => sink.handler.acknowledged_early(session, (*from, *stamp), *order),
-                None => *self.late.get_mut(*from) = Some((*stamp, *order)),
+            StreamStep::AcknowledgedEarly(packet, order) => match &mut self.session {
+                Some(session) => sink.handler.acknowledged_early(session, *packet, *order),
+                None => *self.late.get_mut(packet.from) = Some((packet.stamp, *order)),
             },
         }
     }
 
     /// Takes what was found in a piece of an end's stream.
     fn found<H: Handler<Session = S>>(&mut self, piece: &Piece<'_>, found: &Framed<'_>, sink: &mut IwarpSink<'_, H>) {
-        let Piece { from, stamp, acknowledges, first_sent, .. } = *piece;
+        let (Piece { from, stamp, acknowledges, first_sent, .. }, origin) = (*piece, piece.origin());
         match *found {
             Framed::Octets(octets) => sink.handler.framed(&self.connection, from, octets),
-            Framed::Setup(setup, end) => self.set_up((from, stamp), &setup, end, sink),
+            Framed::Setup(setup, end) => self.set_up(origin, &setup, end, sink),
             Framed::Segment { is_wrong: true, .. } if sink.verify_crc => {
                 sink.checked.wrong += 1;
-                self.lose((from, stamp), sink);
+                self.lose(origin, sink);
             }
             Framed::Segment { segment, began, places, is_wrong } => {
                 sink.checked.wrong += u64::from(is_wrong);
@@ -455,7 +463,7 @@ impl<S> IwarpConnection<S> {
                         is_terminated = true;
                         counts.failed += 1;
                         counts.refused = counts.refused.or(terminate.refused());
-                        sink.handler.terminated(connection, session, from, (stamp, terminate));
+                        sink.handler.terminated(connection, session, origin, terminate);
                     }
                     Did::Orphan => counts.orphans += 1,
                 });
@@ -467,23 +475,19 @@ impl<S> IwarpConnection<S> {
             }
             Framed::Lost => {
                 self.counts.get_mut(from).orphans += 1;
-                self.lose((from, stamp), sink);
+                self.lose(origin, sink);
             }
         }
     }
 
-    fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut IwarpSink<'_, H>) {
-        self.rdmap.lose(from);
-        self.report((from, stamp), Places::default(), OperationKind::Lost, sink);
+    fn lose<H: Handler<Session = S>>(&mut self, origin: Origin, sink: &mut IwarpSink<'_, H>) {
+        self.rdmap.lose(origin.from);
+        self.report(origin, Places::default(), OperationKind::Lost, sink);
     }
 
     /// Passes on a sign of loss.
-    fn sign<H: Handler<Session = S>>(
-        &mut self,
-        by: (Side, Stamp),
-        TcpSign { of, places, kind, missing }: TcpSign,
-        sink: &mut IwarpSink<'_, H>,
-    ) {
+    fn sign<H: Handler<Session = S>>(&mut self, by: Origin, sign: TcpSign, sink: &mut IwarpSink<'_, H>) {
+        let TcpSign { of, places, kind, missing } = sign;
         let kind =
             OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None, missing };
         self.report(by, places, kind, sink);
@@ -495,10 +499,10 @@ impl<S> IwarpConnection<S> {
             let session = self.session.insert(sink.handler.opened(&self.connection));
             for from in [Side::Active, Side::Passive] {
                 if let Some((stamp, order)) = self.late.get(from) {
-                    sink.handler.acknowledged_early(session, (from, *stamp), *order);
+                    sink.handler.acknowledged_early(session, Origin { from, stamp: *stamp }, *order);
                 }
             }
-            for (by, sign) in core::mem::take(&mut self.early) {
+            for EarlySign { by, sign } in core::mem::take(&mut self.early) {
                 self.sign(by, sign, sink);
             }
         }
@@ -507,11 +511,12 @@ impl<S> IwarpConnection<S> {
     /// Passes on what is no operation of RDMA.
     fn report<H: Handler<Session = S>>(
         &mut self,
-        (from, stamp): (Side, Stamp),
+        origin: Origin,
         places: Places,
         kind: OperationKind<'_>,
         sink: &mut IwarpSink<'_, H>,
     ) {
+        let Origin { from, stamp } = origin;
         if let Some(session) = &mut self.session {
             let operation = Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind };
             sink.handler.operation(&self.connection, session, operation, true);
@@ -520,11 +525,12 @@ impl<S> IwarpConnection<S> {
 
     fn set_up<H: Handler<Session = S>>(
         &mut self,
-        (from, stamp): (Side, Stamp),
+        origin: Origin,
         setup: &Setup<'_>,
         end: u64,
         sink: &mut IwarpSink<'_, H>,
     ) {
+        let Origin { from, stamp } = origin;
         self.is_iwarp = true;
         *self.said.get_mut(from) = Some(SetupTerms { markers: setup.markers, crc: setup.crc, end });
         let connection = &mut self.connection;

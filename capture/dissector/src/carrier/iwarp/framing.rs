@@ -16,7 +16,7 @@ use super::ddp::DdpSegment;
 use super::mpa::{self, Markers, Setup};
 use super::tcp::Piece;
 use crate::carrier::framed::{FramedKind, FramedOctets};
-use crate::carrier::operation::{Places, Stamp};
+use crate::carrier::operation::{CutOctets, Places, Stamp};
 
 /// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
 const JUDGED: usize = mpa::LENGTH_LEN + DdpSegment::UNTAGGED_LEN;
@@ -206,8 +206,8 @@ impl Framing {
             && let Some(length) = self.frame_length(rest).filter(|length| *length <= left)
         {
             *at += length;
-            let after = (piece.octets.get(*at..).unwrap_or_default(), piece.length - *at);
-            return Some(self.judge(rest.get(..length).unwrap_or(rest), length, after, out));
+            let frame = CutOctets { octets: rest.get(..length).unwrap_or(rest), length };
+            return Some(self.judge(frame, piece.after(*at), out));
         }
         while *at < piece.length {
             let known = self.frame_length(&self.octets);
@@ -218,8 +218,8 @@ impl Framing {
             match self.frame_length(&self.octets) {
                 Some(length) if length <= self.length => {
                     let octets = core::mem::take(&mut self.octets);
-                    let after = (piece.octets.get(*at..).unwrap_or_default(), piece.length - *at);
-                    let verdict = self.judge(&octets, length, after, out);
+                    let frame = CutOctets { octets: &octets, length };
+                    let verdict = self.judge(frame, piece.after(*at), out);
                     self.octets = octets;
                     self.octets.clear();
                     self.length = 0;
@@ -255,14 +255,9 @@ impl Framing {
         self.markers.unwrap_or(Markers::None)
     }
 
-    /// Gives a frame of `length` octets if it is one. `after` is what follows it in its segment, and how long that is.
-    fn judge(
-        &mut self,
-        frame: &[u8],
-        length: usize,
-        after: (&[u8], usize),
-        out: &mut impl FnMut(Framed<'_>),
-    ) -> FpduVerdict {
+    /// Emits a frame, unless the octets cannot be one. `after` are the octets behind the frame in the same segment.
+    fn judge(&mut self, frame: CutOctets<'_>, after: CutOctets<'_>, out: &mut impl FnMut(Framed<'_>)) -> FpduVerdict {
+        let CutOctets { octets: frame, length } = frame;
         let end = self.start + length as u64;
         if self.state == FramingState::Beginning {
             let Some(setup) = Setup::decode(frame) else { return FpduVerdict::Refused };
@@ -319,8 +314,8 @@ impl Framing {
     }
 
     /// Returns true if what looks like an FPDU is one.
-    fn is_confirmed(&self, crc: FpduCrc, end: u64, (after, left): (&[u8], usize)) -> bool {
-        self.crc.confirms(crc).unwrap_or_else(|| left == 0 || looks_right(self.assumed(), end, after))
+    fn is_confirmed(&self, crc: FpduCrc, end: u64, after: CutOctets<'_>) -> bool {
+        self.crc.confirms(crc).unwrap_or_else(|| after.length == 0 || looks_right(self.assumed(), end, after.octets))
     }
 
     /// Learns from an FPDU that has been confirmed.

@@ -14,7 +14,9 @@ use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::ddp::{DdpSegment, Opcode, Placement};
 
-use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Side, Sides, Stamp};
+use crate::carrier::operation::{
+    MemoryAddress, Operation, OperationKind, Places, Progress, ReadPlace, Side, Sides, Stamp,
+};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 
@@ -61,11 +63,20 @@ struct ReadState {
     responder_lost: bool,
 }
 
+/// Place of an octet in the Sends of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SendPlace {
+    /// Message sequence number of the Send.
+    number: u32,
+    /// Octets of the Send before this one.
+    offset: u32,
+}
+
 /// State of one end.
 #[derive(Debug, Default)]
 struct Sender {
-    /// The number of the next Send, and the octets of it that have come.
-    send: Option<(u32, u32)>,
+    /// Place of the next octet in the Sends of the end.
+    send: Option<SendPlace>,
     /// True if an RDMA Write is in progress.
     is_writing: bool,
     /// Read Requests of the end, in order.
@@ -98,10 +109,12 @@ impl Rdmap {
     pub(super) fn segment(&mut self, received: &Received<'_>, out: &mut impl FnMut(Did<'_>)) {
         let segment = &received.segment;
         match (segment.opcode, segment.placement) {
-            (Opcode::WRITE, Placement::Tagged { handle, offset }) => self.write(received, (handle, offset), out),
+            (Opcode::WRITE, Placement::Tagged { handle, offset }) => {
+                self.write(received, MemoryAddress { handle, offset }, out);
+            }
             (Opcode::READ_RESPONSE, Placement::Tagged { handle, offset }) => {
-                match self.answered(received, (handle, offset)) {
-                    Some((request, at)) => {
+                match self.find_read(received, MemoryAddress { handle, offset }) {
+                    Some(ReadPlace { request, at }) => {
                         let DdpSegment { data, length, .. } = *segment;
                         out(received.did(OperationKind::ReadResponse { request, at, data, length }));
                     }
@@ -124,14 +137,15 @@ impl Rdmap {
                 out(terminate.map_or(Did::Orphan, Did::Terminate));
             }
             (_, Placement::Untagged { queue: 0, number, offset, invalidates }) => {
-                self.send(received, (number, offset), invalidates, out);
+                self.send(received, SendPlace { number, offset }, invalidates, out);
             }
             // RPC-over-RDMA has no use for the messages of RFC 7306.
             _ => {}
         }
     }
 
-    fn write(&mut self, received: &Received<'_>, (handle, offset): (u32, u64), out: &mut impl FnMut(Did<'_>)) {
+    fn write(&mut self, received: &Received<'_>, address: MemoryAddress, out: &mut impl FnMut(Did<'_>)) {
+        let MemoryAddress { handle, offset } = address;
         let DdpSegment { last, data, length, .. } = received.segment;
         let sender = self.senders.get_mut(received.from);
         let first = !sender.is_writing;
@@ -145,18 +159,21 @@ impl Rdmap {
     fn send(
         &mut self,
         received: &Received<'_>,
-        place: (u32, u32),
+        place: SendPlace,
         invalidates: Option<u32>,
         out: &mut impl FnMut(Did<'_>),
     ) {
         let DdpSegment { opcode, last, data, length, .. } = received.segment;
-        let (number, offset) = place;
+        let SendPlace { number, offset } = place;
         let sender = self.senders.get_mut(received.from);
         if sender.send.is_some_and(|expected| expected != place) {
             out(received.did(OperationKind::Lost));
         }
         let next = offset.wrapping_add(u32::try_from(length).unwrap_or(u32::MAX));
-        sender.send = Some(if last { (number.wrapping_add(1), 0) } else { (number, next) });
+        sender.send = Some(match last {
+            true => SendPlace { number: number.wrapping_add(1), offset: 0 },
+            false => SendPlace { number, offset: next },
+        });
         let first = offset == 0;
         // The first Send of a connection may only be there so that something is sent (RFC 6581 section 5).
         let is_empty = first && last && length == 0;
@@ -195,9 +212,10 @@ impl Rdmap {
         Ok((length > 0).then_some(kind))
     }
 
-    /// The request that a Read Response answers, and how many octets of the answer are before it. It is the last
-    /// request for that memory that the responder had received.
-    fn answered(&mut self, received: &Received<'_>, (handle, offset): (u32, u64)) -> Option<(u64, u64)> {
+    /// Returns the place of a Read Response in the answer to its request: the last request for the memory at `address` that the responder
+    /// had received.
+    fn find_read(&mut self, received: &Received<'_>, address: MemoryAddress) -> Option<ReadPlace> {
+        let MemoryAddress { handle, offset } = address;
         let length = received.segment.length as u64;
         let reads = &mut self.senders.get_mut(received.from.other()).reads;
         let is_meant = |read: &ReadState| {
@@ -210,7 +228,7 @@ impl Rdmap {
         if received.segment.last {
             reads.remove(place);
         }
-        Some((read.request, offset.wrapping_sub(read.offset)))
+        Some(ReadPlace { request: read.request, at: offset.wrapping_sub(read.offset) })
     }
 }
 
@@ -225,7 +243,7 @@ impl<'a> Received<'a> {
 mod tests {
     use super::*;
 
-    const SINK: (u32, u64) = (5, 0x100);
+    const SINK: MemoryAddress = MemoryAddress { handle: 5, offset: 0x100 };
 
     fn received<'a>(from: Side, segment: DdpSegment<'a>, end: u64, acknowledges: u64) -> Received<'a> {
         let places = Places { first: end.saturating_sub(1), end };
@@ -233,7 +251,12 @@ mod tests {
         Received { from, stamp, began: stamp, segment, places, first_sent: None, acknowledges: Some(acknowledges) }
     }
 
-    fn tagged(opcode: Opcode, (handle, offset): (u32, u64), last: bool, data: &[u8]) -> DdpSegment<'_> {
+    fn tagged(
+        opcode: Opcode,
+        MemoryAddress { handle, offset }: MemoryAddress,
+        last: bool,
+        data: &[u8],
+    ) -> DdpSegment<'_> {
         DdpSegment { opcode, last, placement: Placement::Tagged { handle, offset }, data, length: data.len() }
     }
 
@@ -245,7 +268,7 @@ mod tests {
     /// A Read Request by the passive end that ends at `end`.
     fn ask(rdmap: &mut Rdmap, end: u64) -> String {
         let mut data = [0; 28];
-        data[3] = SINK.0 as u8;
+        data[3] = SINK.handle as u8;
         data[10] = 1;
         data[15] = 8;
         let placement = Placement::Untagged { invalidates: None, queue: 1, number: 1, offset: 0 };
@@ -276,7 +299,8 @@ mod tests {
     }
 
     fn respond(rdmap: &mut Rdmap, at: u64, last: bool, length: usize, acknowledges: u64) -> String {
-        let segment = tagged(Opcode::READ_RESPONSE, (SINK.0, SINK.1 + at), last, [0; 16].get(..length).unwrap());
+        let address = MemoryAddress { offset: SINK.offset + at, ..SINK };
+        let segment = tagged(Opcode::READ_RESPONSE, address, last, [0; 16].get(..length).unwrap());
         given(rdmap, &received(Side::Active, segment, 0, acknowledges))
     }
 

@@ -15,14 +15,16 @@
 
 use std::collections::BTreeMap;
 
-use super::again::{Again, HoleReport, TcpAcknowledgement, Waited};
-use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, AwaitedAcknowledgements, EARLY};
+use super::again::{Again, HoleReport, SenderState, TcpAcknowledgement, Waited};
+use crate::carrier::acknowledgement::{
+    Acknowledgement, AcknowledgementOrder, Acknowledgements, AwaitedAcknowledgements, EARLY,
+};
 use crate::carrier::connection::Counts;
-use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
-use crate::carrier::operation::{Places, Side, Sides, Stamp};
+use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets, SentPacket};
+use crate::carrier::operation::{CutOctets, Origin, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{Backfill, MissingPacket, RecoveryKind, Signs};
 use crate::file::Time;
-use crate::link::{Sighting, TcpSegment};
+use crate::link::TcpSegment;
 
 /// The most segments of a connection between an acknowledgement and the late segment that it acknowledges.
 const GRACE: u64 = 64;
@@ -69,17 +71,17 @@ pub(super) enum StreamStep<'a> {
     /// The next octets of an end.
     Octets(Piece<'a>),
     /// This many of an end's next octets are not in the capture.
-    Lost(Side, Stamp, u64),
+    Lost(Origin, u64),
     /// A segment of an end shows that something was lost on its way.
-    Recovery((Side, Stamp), TcpSign),
+    Recovery(Origin, TcpSign),
     /// A segment of an end brings octets in these places, from before what was captured already.
-    Backfill((Side, Stamp), Places, Backfill),
+    Backfill(Origin, Places, Backfill),
     /// By a segment, an end has reported often enough that the other end's octets from this place on were lost.
-    Missing((Side, Stamp), u64),
-    /// A segment of an end acknowledges what the other sends, up to this place; the flag says that it is nothing else.
-    Acknowledged((Side, Stamp), u64, bool),
+    Missing(Origin, u64),
+    /// A segment of an end acknowledges what the other end sends.
+    Acknowledged(Origin, Acknowledgement),
     /// A segment of an end was captured after its acknowledgement; so many of them were, and so many before.
-    AcknowledgedEarly((Side, Stamp), AcknowledgementOrder),
+    AcknowledgedEarly(Origin, AcknowledgementOrder),
 }
 
 /// A sign that something was lost on its way.
@@ -221,18 +223,22 @@ impl Reassembly {
     /// Returns when a segment was captured before, if it is a copy that nobody sent again. Copies are counted, and then left out.
     pub(super) fn original(
         &mut self,
-        (from, time, sighting): (Side, Time, Sighting),
+        sent: SentPacket,
         segment: &TcpSegment<'_>,
-        (recent, key): (&mut RecentPackets, u64),
+        key: u64,
+        recent: &mut RecentPackets,
     ) -> Option<Time> {
+        let SentPacket { from, captured } = sent;
         let Self { streams, copies, counts, .. } = self;
         let stream = streams.get(from);
-        let content = recent.digest((key, from), segment.words(), segment.options, sighting);
+        let content = recent.digest(key, from, segment.words(), segment.options, captured.sighting);
         let other = streams.get(from.other());
         let place = || extend(stream.next, segment.sequence);
         let need = |since: Time| match segment.length {
             // No end repeats a SYN sooner.
-            0 if segment.is_synchronizing() => Need::of(false, time.0.saturating_sub(since.0) < REPEATED),
+            0 if segment.is_synchronizing() => {
+                Need::of(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED)
+            }
             // An acknowledgement is repeated for each segment that comes behind a hole, but never after a later one.
             0 => {
                 let acknowledges = segment.acknowledges.map(|number| extend(other.next, number));
@@ -242,18 +248,14 @@ impl Reassembly {
             length => Need::of(stream.again.is_asked(place()), stream.again.is_acknowledged(place() + length as u64)),
         };
         let others = *copies.get(from.other());
-        let original = recent.original(content, time, sighting, (copies.get_mut(from), || others), need);
+        let original = recent.original(content, captured, copies.get_mut(from), || others, need);
         counts.get_mut(from).duplicates += u64::from(original.is_some());
         original
     }
 
     /// Takes the next segment of the capture and gives what became known through it.
-    pub(super) fn segment(
-        &mut self,
-        (from, stamp): (Side, Stamp),
-        segment: &TcpSegment<'_>,
-        out: &mut impl FnMut(StreamStep<'_>),
-    ) {
+    pub(super) fn segment(&mut self, origin: Origin, segment: &TcpSegment<'_>, out: &mut impl FnMut(StreamStep<'_>)) {
+        let Origin { from, stamp } = origin;
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
         if segment.is_reset() {
@@ -266,18 +268,18 @@ impl Reassembly {
             self.streams.get_mut(from).end = Some(place + segment.length as u64);
         }
         if let Some(received) = acknowledges {
-            self.acknowledge((from, stamp), received, segment, out);
+            self.acknowledge(origin, received, segment, out);
         }
         let end = place + segment.length as u64;
-        let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end, segment.length > 0);
+        let before = self.streams.get_mut(from).again.take_segment(stamp.time, end, segment.length > 0);
         if segment.is_synchronizing() && self.streams.get(from).again.is_acknowledged(place) {
-            self.note_early(from, stamp, out);
+            self.note_early(origin, out);
         }
         if segment.length > 0 {
-            self.await_acknowledgement((from, stamp), Places { first: place, end }, sent, out);
+            self.await_acknowledgement(origin, Places { first: place, end }, before.sent, out);
             let TcpSegment { octets, length, .. } = *segment;
             let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges, first_sent: None };
-            self.take(piece, (silence, sent), out);
+            self.take_piece(piece, before, out);
         }
         self.advance(stamp, out);
     }
@@ -285,11 +287,12 @@ impl Reassembly {
     /// A segment may have to be acknowledged; before it, its sender had sent everything up to the place `sent`.
     fn await_acknowledgement(
         &mut self,
-        (from, stamp): (Side, Stamp),
+        origin: Origin,
         segment: Places,
         sent: u64,
         out: &mut impl FnMut(StreamStep<'_>),
     ) {
+        let Origin { from, stamp } = origin;
         let (arrivals, stream) = (self.arrivals, self.streams.get_mut(from));
         if segment.first < sent || !stream.again.is_acknowledged(segment.end) {
             stream.awaited.send_segment(segment.end, stamp.time);
@@ -297,15 +300,16 @@ impl Reassembly {
         }
         // Those behind it may be as late.
         stream.acknowledged.iter_mut().for_each(|(_, since)| *since = arrivals);
-        self.note_early(from, stamp, out);
+        self.note_early(origin, out);
     }
 
     /// A segment was captured after its acknowledgement.
-    fn note_early(&mut self, from: Side, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) {
+    fn note_early(&mut self, origin: Origin, out: &mut impl FnMut(StreamStep<'_>)) {
+        let Origin { from, stamp } = origin;
         let stream = self.streams.get_mut(from);
         if stamp.time.0.saturating_sub(stream.lags_since.0) >= EARLY {
             stream.awaited.send_late();
-            out(StreamStep::AcknowledgedEarly((from, stamp), stream.awaited.order()));
+            out(StreamStep::AcknowledgedEarly(origin, stream.awaited.order()));
         }
     }
 
@@ -360,8 +364,9 @@ impl Reassembly {
         None
     }
 
-    /// Takes octets of an end that had sent nothing for `silence` nanoseconds, and everything before the place `sent`.
-    fn take(&mut self, mut piece: Piece<'_>, (silence, sent): (u64, u64), out: &mut impl FnMut(StreamStep<'_>)) {
+    /// Takes the octets of a segment. `before` is the state of their sender before the segment.
+    fn take_piece(&mut self, mut piece: Piece<'_>, before: SenderState, out: &mut impl FnMut(StreamStep<'_>)) {
+        let SenderState { silence, sent } = before;
         let is_due = self.is_due(piece.from, piece.acknowledges);
         let identification = self.copies.get(piece.from).identification();
         let stream = self.streams.get_mut(piece.from);
@@ -406,11 +411,10 @@ impl Reassembly {
 
     /// Takes octets that were captured before.
     fn copy(&mut self, piece: &Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
-        let end = piece.place + piece.length as u64;
         let stream = self.streams.get_mut(piece.from);
         let waited = Waited { silence, unacknowledged: stream.awaited.since(), reaction: None };
         let is_missing = stream.again.is_missing(piece.place);
-        let signs = stream.again.copy((piece.place, end), waited);
+        let signs = stream.again.copy(piece.places(), waited);
         let backfill = Backfill { is_again: true, is_filling: false, is_missing, is_timed_out: is_timed_out(&signs) };
         self.show(piece, signs, out);
         self.backfill(piece, backfill, out);
@@ -418,13 +422,12 @@ impl Reassembly {
 
     /// Takes octets that were captured after others that follow them in the stream.
     fn fill(&mut self, piece: &mut Piece<'_>, identification: u16, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
-        let end = piece.place + piece.length as u64;
         // Time that this end takes to acknowledge the other's octets.
         let reaction = self.streams.get(piece.from.other()).awaited.least();
         let stream = self.streams.get_mut(piece.from);
         let waited = Waited { silence, unacknowledged: stream.awaited.since(), reaction };
         let (is_missing, is_again) = (stream.again.is_missing(piece.place), stream.is_again(piece, identification));
-        let signs = stream.again.filling((piece.place, end), waited, is_again);
+        let signs = stream.again.filling(piece.places(), waited, is_again);
         let later = stream.held.range(piece.place..).next().map(|(_, held)| held.first_sent.unwrap_or(held.stamp.time));
         if let Some(signs) = signs {
             piece.first_sent = Some(later.unwrap_or(Time(piece.stamp.time.0.saturating_sub(silence))));
@@ -436,8 +439,7 @@ impl Reassembly {
 
     /// Passes on that a segment brings octets from before what was captured already.
     fn backfill(&self, piece: &Piece<'_>, backfill: Backfill, out: &mut impl FnMut(StreamStep<'_>)) {
-        let places = Places { first: piece.place, end: piece.place + piece.length as u64 };
-        out(StreamStep::Backfill((piece.from, piece.stamp), places, backfill));
+        out(StreamStep::Backfill(piece.origin(), piece.places(), backfill));
     }
 
     /// Counts what a segment shows, and passes it on.
@@ -445,20 +447,20 @@ impl Reassembly {
         self.streams.get_mut(piece.from).awaited.forget();
         for kind in signs.into_iter().flatten() {
             self.counts.get_mut(piece.from).recover(kind);
-            let places = Places { first: piece.place, end: piece.place + piece.length as u64 };
-            let sign = TcpSign { of: piece.from, places, kind, missing: None };
-            out(StreamStep::Recovery((piece.from, piece.stamp), sign));
+            let sign = TcpSign { of: piece.from, places: piece.places(), kind, missing: None };
+            out(StreamStep::Recovery(piece.origin(), sign));
         }
     }
 
     /// An end acknowledges what the other sends up to the place `received`.
     fn acknowledge(
         &mut self,
-        (from, stamp): (Side, Stamp),
+        origin: Origin,
         received: u64,
         segment: &TcpSegment<'_>,
         out: &mut impl FnMut(StreamStep<'_>),
     ) {
+        let Origin { from, stamp } = origin;
         let of = from.other();
         self.streams.get_mut(of).awaited.acknowledge(received, stamp.time);
         let last_hole = segment.last_hole().map(|hole| hole.map(|edge| extend(Some(received), edge)));
@@ -468,17 +470,18 @@ impl Reassembly {
         let (window, time, least) = (segment.window, stamp.time, awaited.least());
         let report = again.acknowledge(TcpAcknowledgement { place: received, beyond, window, is_bare, time, least });
         let is_new = report.is_some_and(|report| report.is_new);
-        out(StreamStep::Acknowledged((from, stamp), received, is_bare && !is_new));
+        let acknowledgement = Acknowledgement { place: received, is_bare: is_bare && !is_new };
+        out(StreamStep::Acknowledged(origin, acknowledgement));
         let Some(HoleReport { is_lost, .. }) = report else { return };
         if is_new {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
             let missing = Some(self.streams.get(of).missing_octet(hole));
             let places = Places { first: hole, end: beyond.unwrap_or(hole + 1) };
-            out(StreamStep::Recovery((from, stamp), TcpSign { of, places, kind, missing }));
+            out(StreamStep::Recovery(origin, TcpSign { of, places, kind, missing }));
         }
         if is_lost {
-            out(StreamStep::Missing((from, stamp), received));
+            out(StreamStep::Missing(origin, received));
         }
     }
 
@@ -564,7 +567,7 @@ impl Reassembly {
         let Some(end) = stream.missing().map(|(end, _)| end).into_iter().chain(held).min() else { return false };
         let octets = end.saturating_sub(stream.next.replace(end).unwrap_or(end));
         self.counts.get_mut(side).missed += 1;
-        out(StreamStep::Lost(side, stamp, octets));
+        out(StreamStep::Lost(Origin { from: side, stamp }, octets));
         true
     }
 }
@@ -652,7 +655,22 @@ impl TcpStream {
     }
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
+    /// Sender and frame of the octets.
+    pub(super) const fn origin(&self) -> Origin {
+        Origin { from: self.from, stamp: self.stamp }
+    }
+
+    /// Places of the octets.
+    const fn places(&self) -> Places {
+        Places { first: self.place, end: self.place + self.length as u64 }
+    }
+
+    /// Returns the octets from this offset on.
+    pub(super) fn after(&self, offset: usize) -> CutOctets<'a> {
+        CutOctets { octets: self.octets.get(offset..).unwrap_or_default(), length: self.length - offset }
+    }
+
     /// Without its first octets; `None` if nothing is left.
     fn behind(&self, octets: u64) -> Option<Self> {
         let known = usize::try_from(octets).ok().filter(|known| *known < self.length)?;
@@ -714,7 +732,7 @@ mod tests {
             let frame = Frame { number: 1, time: Time(0), link: LinkType(101), data: &packet, length };
             let Content::Tcp(segment) = decode(&frame) else { panic!("TCP") };
             let Self { reassembly, out } = self;
-            reassembly.segment((from, Stamp::default()), &segment, &mut |step| put(out, step));
+            reassembly.segment(Origin { from, stamp: Stamp::default() }, &segment, &mut |step| put(out, step));
             self
         }
 
@@ -726,7 +744,7 @@ mod tests {
     fn put(out: &mut Sides<String>, step: StreamStep<'_>) {
         match step {
             StreamStep::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
-            StreamStep::Lost(from, ..) => out.get_mut(from).push('!'),
+            StreamStep::Lost(origin, _) => out.get_mut(origin.from).push('!'),
             StreamStep::Recovery(..)
             | StreamStep::Backfill(..)
             | StreamStep::Missing(..)
@@ -816,7 +834,8 @@ mod tests {
             let time = Time(time * 1_000_000);
             let frame = Frame { number: 1, time, link: LinkType(101), data: &octets, length };
             let Content::Tcp(segment) = decode(&frame) else { panic!("TCP") };
-            reassembly.segment((*from, Stamp { frame: 1, time }), &segment, &mut |step| {
+            let origin = Origin { from: *from, stamp: Stamp { frame: 1, time } };
+            reassembly.segment(origin, &segment, &mut |step| {
                 if let StreamStep::Recovery(_, TcpSign { kind, .. }) = step {
                     kinds.push(kind);
                 }

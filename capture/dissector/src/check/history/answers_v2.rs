@@ -65,7 +65,8 @@ impl History {
         &mut self,
         message: &Message,
         sent: &SentV2<'_>,
-        (family, due): (Family, Due),
+        family: Family,
+        due: Due,
         about: About,
         book: &mut Book,
     ) {
@@ -79,14 +80,14 @@ impl History {
         if let Some(said) = said {
             let requester = message.sender.other();
             let (answers, _) = self.requests.get_mut(requester).answer(xid, said);
-            let found = requests::judge(answers, said, (about, HEADER_TYPE), book);
+            let found = requests::judge(answers, said, about, HEADER_TYPE, book);
             self.answered(requester, found, book);
         } else if self.asks(message, sent, family) {
             let is_call = direction == Some(Direction::Call);
             let interrupted = self.interrupted.get_mut(message.sender);
             *interrupted |= message.dropped == Some(Dropped::Misplaced(ContinuationError::OtherMessage));
             let interrupted = *interrupted;
-            let request = request(message, sent, (is_call, due), about, book);
+            let request = request(message, sent, is_call, due, about, book);
             let request = match request {
                 Some(Request::Faulty(faulty, _)) if interrupted => {
                     book.unknown(&ANSWER);
@@ -144,7 +145,8 @@ fn seems_to_answer(sent: &SentV2<'_>, family: Family) -> bool {
 fn request(
     message: &Message,
     sent: &SentV2<'_>,
-    (is_call, due): (bool, Due),
+    is_call: bool,
+    due: Due,
     about: About,
     book: &mut Book,
 ) -> Option<Request> {

@@ -7,7 +7,7 @@ use super::provided::omitted;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
 use crate::carrier::connection::Disconnection;
-use crate::carrier::operation::{Side, Sides};
+use crate::carrier::operation::{MemoryAddress, Side, Sides};
 use crate::check::access;
 use crate::check::book::Book;
 use crate::event::{self, MemoryUse, MemoryUseKind};
@@ -40,11 +40,11 @@ impl History {
         for found in found {
             match used.kind {
                 MemoryUseKind::Outside { inside: None, offset, .. } => {
-                    self.wait_for_owner(found, used.owner, (used.handle, offset), book);
+                    self.wait_for_owner(found, used.owner, MemoryAddress { handle: used.handle, offset }, book);
                 }
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
                 MemoryUseKind::Shared { sent, .. } => {
-                    self.wait_for(found, (used.owner.other(), OrderProof::Before(sent)), book);
+                    self.wait_for(found, used.owner.other(), OrderProof::Before(sent), book);
                 }
                 MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
             }

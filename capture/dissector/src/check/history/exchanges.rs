@@ -20,7 +20,8 @@ impl History {
         &mut self,
         message: &Message,
         sent: &Sent<'_>,
-        (role, answers): (Role, Answers),
+        role: Role,
+        answers: Answers,
         about: About,
         book: &mut Book,
     ) -> Option<&'static Rule> {
@@ -31,7 +32,7 @@ impl History {
         let call = answers.map(|answers| &answers.call);
         let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
         if role == Role::Responder {
-            self.exchange(sent, (call, called), is_clear, about, book);
+            self.exchange(sent, call, called, is_clear, about, book);
         }
         if let Some(answers) = answers {
             long_xids(message, sent, answers, called, about, book);
@@ -69,7 +70,8 @@ impl History {
     fn exchange(
         &self,
         sent: &Sent<'_>,
-        (call, called): (Option<&Message>, Option<v1::Message<'_>>),
+        call: Option<&Message>,
+        called: Option<v1::Message<'_>>,
         is_clear: bool,
         about: About,
         book: &mut Book,

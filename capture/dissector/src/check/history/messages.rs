@@ -36,8 +36,8 @@ impl History {
                 return book.unknown_group(Group::Send);
             }
             _ if self.version_1 => {}
-            Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
-            Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
+            Dialect::Version2(family) => return self.version_2(message, Some(family), began, about, book),
+            Dialect::Version2Unknown => return self.version_2(message, None, began, about, book),
             Dialect::Version1 if self.version_2.answers_other_version(&message.octets) => {
                 // The message that it answers was not for this connection; the rules of version 1 judge neither.
                 if let Some(xid) = about.xid {
@@ -121,7 +121,7 @@ impl History {
             Role::Responder => self.answers(message, &sent, about, book),
         };
         if ends {
-            let of_rpc = self.rpc(message, &sent, (role, answers), about, book);
+            let of_rpc = self.rpc(message, &sent, role, answers, about, book);
             faulty = faulty.or(of_rpc);
         }
         if role == Role::Requester {

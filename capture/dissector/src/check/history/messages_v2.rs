@@ -36,7 +36,8 @@ impl History {
     pub(super) fn version_2(
         &mut self,
         message: &Message,
-        (family, began): (Option<Family>, bool),
+        family: Option<Family>,
+        began: bool,
         about: About,
         book: &mut Book,
     ) {
@@ -68,7 +69,7 @@ impl History {
         let due = judge(message, &sent, about, book, &mut interrupting);
         // The interrupted message may have been ended by an error that the capture lacks.
         interrupting.into_iter().for_each(|found| self.wait(found, message.sender.other(), book));
-        self.request_or_answer(message, &sent, (family, due), about, book);
+        self.request_or_answer(message, &sent, family, due, about, book);
     }
 
     /// Judges a message of version 1 on a connection that both ends use in version 2. Its receiver does not carry it out, and it

@@ -1,6 +1,6 @@
 //! Findings that wait for their proof.
 
-use crate::carrier::operation::Side;
+use crate::carrier::operation::{MemoryAddress, Side};
 use crate::check::found::Found;
 
 /// The most findings of a connection that wait for their proof.
@@ -16,8 +16,8 @@ pub(super) struct PendingFinding {
     pub(super) order: OrderProof,
     /// True if a Send of that end has come since.
     pub(super) proven: bool,
-    /// Handle and offset of the memory that nothing seemed to advertise.
-    pub(super) memory: Option<(u32, u64)>,
+    /// Address of the memory that nothing seemed to advertise.
+    pub(super) memory: Option<MemoryAddress>,
 }
 
 /// Dependency of a finding on the order of the two directions.

@@ -4,7 +4,7 @@ use rpcrdma::segment::Segment;
 
 use super::pending::{OrderProof, PENDING, PendingFinding};
 use super::state::History;
-use crate::carrier::operation::{DISORDER, Side};
+use crate::carrier::operation::{DISORDER, MemoryAddress, Side};
 use crate::check::book::Book;
 use crate::check::found::Found;
 use crate::rpc::message::Message;
@@ -27,11 +27,11 @@ impl History {
 
     /// Keeps a finding until it is proven by what `proof` sends after it.
     pub(super) fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
-        self.wait_for(found, (proof, OrderProof::Free), book);
+        self.wait_for(found, proof, OrderProof::Free, book);
     }
 
     /// The same for a finding that may depend on the order of the two directions.
-    pub(super) fn wait_for(&mut self, found: Found, (proof, order): (Side, OrderProof), book: &mut Book) {
+    pub(super) fn wait_for(&mut self, found: Found, proof: Side, order: OrderProof, book: &mut Book) {
         if self.pending.len() < PENDING {
             // A message that was held up may be given after messages that were sent later. An end that need not go on
             // may have sent everything it had.
@@ -45,7 +45,7 @@ impl History {
 
     /// Keeps findings about memory that no call seemed to advertise until its `owner` has gone on without advertising
     /// it.
-    pub(super) fn wait_for_owner(&mut self, found: Found, owner: Side, memory: (u32, u64), book: &mut Book) {
+    pub(super) fn wait_for_owner(&mut self, found: Found, owner: Side, memory: MemoryAddress, book: &mut Book) {
         let before = self.pending.len();
         self.wait(found, owner, book);
         self.pending.iter_mut().skip(before).for_each(|pending| pending.memory = Some(memory));
@@ -95,8 +95,9 @@ pub(super) fn has_received(message: &Message, place: u64) -> bool {
     message.detail.as_ref().is_some_and(|detail| detail.progress.has_received(place))
 }
 
-/// Returns true if a segment of the message holds the octet at this handle and offset.
-fn advertises(message: &Message, (handle, offset): (u32, u64)) -> bool {
+/// Returns true if a segment of the message holds the octet at this address.
+fn advertises(message: &Message, address: MemoryAddress) -> bool {
+    let MemoryAddress { handle, offset } = address;
     let is_in =
         |segment: Segment| segment.handle == handle && offset.wrapping_sub(segment.offset) < u64::from(segment.length);
     message.decode().is_ok_and(|decoded| decoded.header.segments().any(is_in))

@@ -289,7 +289,7 @@ const fn is_of_form(code: ErrorCode) -> bool {
 }
 
 /// Judges an answer by what it is for. Its findings rest on no call with its XID being missing.
-pub(super) fn judge(answers: Answers, said: Response, (about, at): (About, usize), book: &mut Book) -> Option<Found> {
+pub(super) fn judge(answers: Answers, said: Response, about: About, at: usize, book: &mut Book) -> Option<Found> {
     let name = said.name();
     let say = |severity, message: core::fmt::Arguments<'_>| {
         let finding = Finding::new(&ANSWER, at, message).with_severity(severity);

@@ -140,7 +140,7 @@ impl History {
             // A missed reply would have ended a call.
             let sent = message.detail.as_ref().map(|detail| detail.progress.sent);
             match found.zip(sent) {
-                Some((found, sent)) => self.wait_for(found, (requester.other(), OrderProof::Before(sent)), book),
+                Some((found, sent)) => self.wait_for(found, requester.other(), OrderProof::Before(sent), book),
                 None => book.unknown(rule),
             }
         }
@@ -169,7 +169,7 @@ impl History {
         } else if matches!(answers, Answers::Nothing) {
             self.unexpected(requester, error, about, book);
         }
-        self.answered(requester, requests::judge(answers, said, (about, 12), book), book);
+        self.answered(requester, requests::judge(answers, said, about, 12, book), book);
         answers
     }
 
