@@ -738,10 +738,15 @@ struct Prose {
     files: usize,
 }
 
-const PROSE: [Prose; 9] = [
+const PROSE: [Prose; 14] = [
     Prose { folder: "core/src", percent: 28, files: 47 },
     Prose { folder: "core/capi", percent: 23, files: 9 },
-    Prose { folder: "capture/dissector/src", percent: 32, files: 112 },
+    Prose { folder: "capture/dissector/src", percent: 17, files: 50 },
+    Prose { folder: "capture/dissector/src/file", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/input", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/link", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/carrier", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/check", percent: AIM, files: 0 },
     Prose { folder: "capture/answers", percent: 27, files: 77 },
     Prose { folder: "capture/src", percent: 27, files: 20 },
     Prose { folder: "capture/viewer", percent: 25, files: 12 },

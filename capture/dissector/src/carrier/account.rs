@@ -1,6 +1,6 @@
 //! Memory that all connections together hold.
 
-/// Memory that all connections together hold while they wait for more, and its limit.
+/// Memory of all connections for packets and messages that wait, and the limit of that memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     /// Octets of memory in use.
@@ -27,7 +27,7 @@ impl Account {
         self.held > self.limit
     }
 
-    /// Octets to release: more than the excess, because finding them takes time.
+    /// Octets to release: more than the excess, because finding the largest connections takes time.
     #[must_use]
     pub(crate) const fn excess(&self) -> usize {
         self.held.saturating_sub(self.limit - self.limit / 64)

@@ -1,7 +1,7 @@
 //! Time that an end takes to acknowledge, as seen where the packets were captured.
 //!
-//! The end next to that place seems to take only as long as it does; of an end beyond a network, a round trip comes on top. So
-//! these times show where a capture was taken.
+//! The end next to the capture point seems to take only its own time; of an end beyond a network, a round trip comes on
+//! top. So these times show where a capture was taken.
 
 use super::operation::{Side, Sides};
 use crate::file::Time;
@@ -58,7 +58,7 @@ pub(crate) fn likely_late_clock(orders: &Sides<AcknowledgementOrder>) -> Option<
 }
 
 /// Time that an end took to acknowledge the other end's data, if an acknowledgement was due at once. A busy end may
-/// take longer than the network, but hardly ever each time: so the least of all these times shows its distance.
+/// take longer than the network, but hardly ever each time: so the least of these times shows the distance of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Acknowledgements {
@@ -84,15 +84,15 @@ impl Acknowledgements {
 /// Measures how long the acknowledgements of what an end sends take.
 #[derive(Debug, Default)]
 pub(super) struct AwaitedAcknowledgements {
-    /// The place of what is to be acknowledged, and when it was sent.
+    /// Place of the data to be acknowledged, and the time of sending.
     awaited: Option<(u64, Time)>,
-    /// The place after a segment that need not be acknowledged before another has come, and when it was sent.
+    /// Place after a segment that need not be acknowledged before another has come, and the time of sending.
     first_of_two: Option<(u64, Time)>,
     /// The first times, in nanoseconds and in ascending order.
     times: Vec<u32>,
     least: u64,
     count: u64,
-    /// Number of acknowledgements that were captured before what they acknowledge.
+    /// Number of acknowledgements that were captured before the acknowledged data.
     early: u64,
     /// Number of acknowledgements at once that were not due at once.
     prompt: u64,
@@ -109,7 +109,7 @@ impl AwaitedAcknowledgements {
         }
     }
 
-    /// Something is sent whose acknowledgement was captured before. Like the times, it counts only if nothing else is awaited.
+    /// Something is sent whose acknowledgement was captured before. Counts only if nothing else is awaited.
     pub(super) const fn send_late(&mut self) {
         self.early += self.awaited.is_none() as u64;
     }
@@ -119,8 +119,8 @@ impl AwaitedAcknowledgements {
         AcknowledgementOrder { before: self.early, after: self.count + self.prompt }
     }
 
-    /// Something is sent that has to be acknowledged at once only if what was sent before it has not been: a TCP segment (RFC
-    /// 9293 section 3.8.6.3).
+    /// Something is sent that has to be acknowledged at once only if earlier data still waits for an acknowledgement: a
+    /// TCP segment (RFC 9293 section 3.8.6.3).
     #[inline]
     pub(super) const fn send_segment(&mut self, end: u64, time: Time) {
         match self.first_of_two {
@@ -134,8 +134,8 @@ impl AwaitedAcknowledgements {
         self.awaited.map(|(_, sent)| sent)
     }
 
-    /// The same if an end that goes back to this place sends those octets or packets again as well: otherwise they were acknowledged, and
-    /// the capture lacks that.
+    /// Returns the same for an end that also retransmits the octets or packets from this place on: otherwise those were
+    /// acknowledged, and the capture lacks the acknowledgement.
     pub(super) fn since_going_back_to(&self, place: u64) -> Option<Time> {
         self.awaited.filter(|(awaited, _)| *awaited >= place).map(|(_, sent)| sent)
     }
@@ -160,7 +160,7 @@ impl AwaitedAcknowledgements {
         self.count += 1;
     }
 
-    /// Something was sent again: of what is acknowledged next, it is not known which copy arrived.
+    /// Something was sent again: the next acknowledgement may be of either copy.
     pub(super) const fn forget(&mut self) {
         self.awaited = None;
         self.first_of_two = None;

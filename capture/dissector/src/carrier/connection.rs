@@ -1,4 +1,4 @@
-//! Known properties of a connection, whatever carries it.
+//! Properties of a connection of any carrier.
 
 use rpcrdma::private_data::{Agreement, PrivateData};
 
@@ -13,9 +13,9 @@ use crate::link::{Address, Carrier};
 pub struct Endpoint {
     /// Address of the end.
     pub address: Address,
-    /// Its queue pair, if the carrier has queue pairs and the capture shows it.
+    /// Queue pair of the end, if the carrier has queue pairs and the capture shows this one.
     pub queue_pair: Option<u32>,
-    /// Its TCP port, if iWARP carries the connection.
+    /// TCP port of the end, if iWARP carries the connection.
     pub port: Option<u16>,
 }
 
@@ -29,12 +29,12 @@ pub struct Connection {
     pub carrier: Carrier,
     /// The two ends.
     pub ends: Sides<Endpoint>,
-    /// The requested service ID, if connection set-up was seen. iWARP asks for a port: the service ID is the one that
-    /// stands for it (see [`port`](Self::port)).
+    /// The requested service ID, if connection set-up was seen. iWARP asks for a port: this is the service ID that
+    /// stands for the port (see [`port`](Self::port)).
     pub service: Option<u64>,
-    /// Announcement of each end in its message of connection set-up, if that was seen.
+    /// Announcement of each end in a message of connection setup, if captured.
     pub announced: Sides<Option<Announced>>,
-    /// True if connection set-up was seen: both the request and its reply.
+    /// True if connection set-up was seen: both the request and the reply.
     pub set_up: bool,
     /// True if both ends of the connection are known.
     pub paired: bool,
@@ -42,7 +42,7 @@ pub struct Connection {
     pub disconnected: Option<Disconnection>,
 }
 
-/// End of a connection by one of its ends.
+/// End of a connection by one of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Disconnection {
@@ -96,11 +96,11 @@ pub struct Announced {
 pub enum Shown {
     /// There is none.
     Absent,
-    /// The capture cut the message before it shows whether there is any.
+    /// The capture cut the message before the place of private data.
     Cut,
     /// Private data of the known version.
     Present(PrivateData),
-    /// It begins like such private data, but no receiver accepts it: it is of another version, or too short.
+    /// The octets begin like such private data, but no receiver accepts the rest: another version, or too short.
     Other {
         /// Octets of the private data, followed by zeros.
         octets: [u8; PrivateData::LEN],
@@ -109,12 +109,12 @@ pub enum Shown {
     },
 }
 
-/// The consumer's private data in a message of connection set-up, as far as it was captured.
+/// The consumer's private data in a message of connection setup, as far as captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consumer<'a> {
     /// Octets that were captured.
     pub octets: &'a [u8],
-    /// True if the capture cut it: there was more on the wire.
+    /// True if the capture cut the private data: there was more on the wire.
     pub is_cut: bool,
 }
 
@@ -126,7 +126,7 @@ pub struct Counts {
     pub packets: u64,
     /// Packets that were retransmitted, and that the capture holds from before.
     pub retransmitted: u64,
-    /// Copies of packets of this end, which the capture or the network made. No other count includes them.
+    /// Copies of packets of this end, which the capture or the network made. No other count includes duplicates.
     pub duplicates: u64,
     /// Packets that were retransmitted, and that the capture does not hold from before.
     pub replaced: u64,
@@ -136,7 +136,8 @@ pub struct Counts {
     pub implied_naks: u64,
     /// Times that this end sent packets again, and the capture does not show why.
     pub causes_not_seen: u64,
-    /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
+    /// Packets that came before one with a smaller number, and acknowledgements captured before the acknowledged
+    /// packets.
     pub early: u64,
     /// Holes that this end reported, by negative acknowledgement or by TCP's duplicate acknowledgements.
     pub sequence_errors: u64,
@@ -144,7 +145,7 @@ pub struct Counts {
     pub not_ready: u64,
     /// Operations that this end refused permanently.
     pub failed: u64,
-    /// Operation that this end refused first because it aimed at memory that it may not access.
+    /// First operation that this end refused because access to the memory was not permitted.
     pub refused: Option<RefusedAccess>,
     /// Packets of this end that the capture does not hold.
     pub missed: u64,
@@ -172,7 +173,7 @@ pub struct Checksums {
 }
 
 impl Counts {
-    /// Forgets what rests on the order of packets: they were captured by two clocks.
+    /// Forgets what rests on the order of packets: the packets were captured by two clocks.
     pub(crate) const fn forget_order(&mut self) {
         (self.retransmitted, self.replaced, self.timeouts, self.implied_naks, self.causes_not_seen) = (0, 0, 0, 0, 0);
         (self.missed, self.orphans, self.acknowledgements) = (0, 0, None);
@@ -241,7 +242,7 @@ impl Shown {
 }
 
 impl Connection {
-    /// Returns the announcement of an end in private data; `None` if the capture does not show it.
+    /// Returns the announcement of an end in private data; `None` if the capture lacks the announcement.
     #[must_use]
     pub fn said(&self, side: Side) -> Option<PrivateData> {
         self.announced.get(side).and_then(|announced| announced.private_data.said())

@@ -1,15 +1,17 @@
 //! Packets that the capture holds twice.
 //!
-//! A mirror of two ports, or a tap on both sides of a router, captures each packet twice, and a network may double some. Nobody
-//! sent such a copy again, so it is left out before anything is concluded from it. It is told from a retransmission by
+//! A mirror of two ports, or a tap on both sides of a router, captures each packet twice, and a network may double
+//! some. No end retransmitted such a duplicate, so duplicates are left out before anything is concluded. A duplicate
+//! is told from a retransmission by
 //!
-//! - the **identification** that its host gave it, if the host gives each packet another one;
-//! - **where** it was captured: not where the packet was captured before;
-//! - **time**, if neither says anything: it comes within a millisecond, nothing asked for it, and copies come in the order of their
-//!   packets. If most packets of this end are there twice, what comes as long after its packet as other copies did is a copy too, even
-//!   if it was asked for. Its packet may have been sent again meanwhile;
-//! - **need**, if it comes later than that: a mirror may hold copies back, and a file of both ends of a network shows each packet at one
-//!   end and then at the other. No sender repeats what was acknowledged, or anything before its shortest time-out.
+//! - the **identification** of the packet, if the host gives each packet another one;
+//! - the **capture point**: not where the packet was captured before;
+//! - **time**, if neither says anything: a duplicate comes within a millisecond, nothing asked for the packet again,
+//!   and duplicates come in the order of their packets. If most packets of this end are there twice, a packet that
+//!   comes with the usual delay of duplicates is a duplicate too, even if something asked for the packet. The packet
+//!   may have been retransmitted meanwhile;
+//! - **need**, for later packets: a mirror may hold copies back, and a file of both ends of a network shows each packet
+//!   at one end and then at the other. No sender repeats acknowledged data, or anything before the shortest time-out.
 
 use core::hash::{BuildHasher, Hasher};
 
@@ -20,7 +22,7 @@ use super::recovery::{SILENCE, TIMER};
 use crate::file::Time;
 use crate::link::Sighting;
 
-/// Packets that are remembered, in sets of four: more than pass while a copy is on its way.
+/// Packets that are remembered, in sets of four: more than pass before a duplicate comes.
 const SETS: usize = 1 << 11;
 const OF_SET: usize = 4;
 /// A host may use the same identification again so many nanoseconds later.
@@ -31,7 +33,7 @@ const FAR: u64 = 2_000_000_000;
 pub(super) const REPEATED: u64 = 200_000_000;
 /// Nanoseconds by which a copy may come earlier or later than others.
 const JITTER: u64 = 1_000;
-/// Number of packets that an end may send before the copy of its first comes.
+/// Number of packets that an end may send before the duplicate of the first one comes.
 const FIRST: u32 = 16;
 /// This many copies show that packets are captured twice.
 const ENOUGH: u32 = 4;
@@ -57,10 +59,10 @@ impl SentPacket {
     }
 }
 
-/// Need for a packet that is captured once more, as far as other packets show it.
+/// Need for a packet that is captured once more, as far as other packets show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// Another packet asked for the packet since it was captured.
+    /// A later packet asked for this one again.
     Asked,
     /// No captured packet asked for the packet: the sender may have got no acknowledgement.
     Unasked,
@@ -87,22 +89,22 @@ pub(super) struct RecentPackets {
     sets: Vec<[RecentPacket; OF_SET]>,
 }
 
-/// A packet as it was sent once.
+/// One transmission of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentPacket {
     /// Digest of what all copies have in common; 0 if there is no packet.
     content: u64,
     time: Time,
-    /// The place of its first capture, and of the last.
+    /// Capture points of the first capture and of the last.
     points: [u32; 2],
-    /// Its number among the packets of its end.
+    /// Number of the packet among those of its sender.
     number: u32,
     copies: u32,
-    /// The same packet when it was sent before, without a copy since.
+    /// An earlier transmission of the same packet that has no duplicate yet.
     earlier: Option<EarlierPacket>,
 }
 
-/// A packet that was sent again before its copy came.
+/// A packet that was retransmitted before the duplicate came.
 #[derive(Clone, Copy, Debug)]
 struct EarlierPacket {
     number: u32,
@@ -121,16 +123,16 @@ pub(super) struct Copies {
     identification: u16,
     /// Two packets had different identifications.
     is_identified: bool,
-    /// A packet was sent again with the identification that it had.
+    /// A packet was retransmitted with the same identification.
     keeps_identification: bool,
-    /// Nanoseconds between a packet and its copy, as usual: fewer than `FAR`.
+    /// Usual number of nanoseconds between a packet and the duplicate: fewer than `FAR`.
     apart: u32,
     /// Copies in a row that came earlier or later.
     unusual: u32,
 }
 
 impl RecentPackets {
-    /// Digest of what all copies of a packet of an end have in common, in the words of its headers.
+    /// Returns a digest of what all copies of a packet have in common: words of the headers, and octets after them.
     #[inline]
     pub(super) fn digest(&self, key: u64, from: Side, words: [u64; 3], rest: &[u8], sighting: Sighting) -> u64 {
         let mut hasher = self.state.build_hasher();
@@ -142,8 +144,9 @@ impl RecentPackets {
         hasher.finish().max(1)
     }
 
-    /// Returns when a packet of this content was captured before, if this is a copy: the packet was not sent again since. `need` returns
-    /// the need for it since a time. Before there is a copy of this `end`, copies of `others` show how late copies are.
+    /// Returns when a packet of this content was captured before, if this is a copy: the packet was not sent again
+    /// since. `need` returns the need for the packet since a time. Before there is a copy of this `end`, copies of
+    /// `others` show how late copies are.
     #[inline]
     pub(super) fn original(
         &mut self,
@@ -166,7 +169,8 @@ impl RecentPackets {
         original
     }
 
-    /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if it was added.
+    /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if the packet was
+    /// added.
     #[inline]
     pub(super) fn add(&mut self, content: u64, captured: PacketCapture, end: &mut Copies) -> bool {
         if self.sets.is_empty() {
@@ -242,8 +246,8 @@ impl RecentPacket {
         is_copy.then_some(self.time)
     }
 
-    /// Returns true if a packet with the same identification is a copy, although it comes long after this one: a host that sends a packet
-    /// again gives it another identification, unless this `end` is known to keep that.
+    /// Returns true if a packet with the same identification is a duplicate, although a long time has passed: a host
+    /// gives a retransmission another identification, unless this `end` is known to keep the old one.
     fn is_identified_later(&self, age: u64, need: Need, end: &Copies, others: impl Fn() -> Copies) -> bool {
         let is_followed = end.is_followed() || end.copies == 0 && self.number <= FIRST && others().is_followed();
         let is_next = self.copies == 0 && end.is_soon(self.number) && is_followed;
@@ -252,7 +256,7 @@ impl RecentPacket {
             && (need == Need::Met || need == Need::Unasked && (age < TIMER || is_next))
     }
 
-    /// Returns the packet as it was before it is sent again at this time, if its copy is still to come.
+    /// Returns this transmission if the duplicate is still to come. `time` is that of the retransmission.
     fn without_copy(&self, time: Time) -> Option<EarlierPacket> {
         let before = u32::try_from(time.0.checked_sub(self.time.0)?).ok()?;
         (self.copies == 0).then_some(EarlierPacket { number: self.number, before })
@@ -280,7 +284,7 @@ impl Copies {
         }
     }
 
-    /// A copy of the packet of this number came, so many nanoseconds after it.
+    /// Notes the duplicate of the packet of this number, `age` nanoseconds after the packet.
     fn copy(&mut self, number: u32, age: Option<u32>) {
         self.copies = self.copies.saturating_add(1);
         // A packet that was sent again at once looks like a copy of one before.
@@ -300,7 +304,7 @@ impl Copies {
         }
     }
 
-    /// Returns true if a copy comes about as long after its packet as others did.
+    /// Returns true if a duplicate has about the usual delay.
     fn is_usual(&self, age: u64) -> bool {
         let apart = u64::from(self.apart);
         age.abs_diff(apart) <= apart / 16 + JITTER
@@ -331,7 +335,7 @@ impl Copies {
         self.are_most_of(self.copied)
     }
 
-    /// `true` if most of its packets are there twice, or, of the first few, all before the last.
+    /// Returns true if most packets of the end are there twice, or, of the first few, all but the last.
     const fn is_doubled(&self) -> bool {
         self.are_most_of(self.packets)
     }

@@ -1,9 +1,9 @@
-//! Set-up frames and FPDUs of iWARP as they are in the stream of their sender.
+//! Setup frames and FPDUs of iWARP in the TCP stream of an end.
 
-/// Octets of a TCP stream that belong together, as far as they were captured.
+/// Octets of one setup frame or FPDU, as far as captured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FramedOctets<'a> {
-    /// The place of the first one in the stream: its sequence number, extended to 64 bits.
+    /// The place of the first one in the stream: TCP sequence number, extended to 64 bits.
     pub(crate) place: u64,
     pub(crate) octets: &'a [u8],
     pub(crate) kind: FramedKind,
@@ -16,7 +16,7 @@ pub enum FramedKind {
     Setup,
     /// An FPDU.
     Fpdu {
-        /// The place of a marker, if the stream has markers: there is one at every 512th octet before and after it.
+        /// The place of a marker, if the stream has markers: markers stand 512 octets apart before and after this one.
         marker: Option<u64>,
     },
 }

@@ -14,7 +14,7 @@ use crate::file::Time;
 pub(crate) enum Taken {
     /// The operation was taken.
     Done,
-    /// Nothing was done: it refers to something unknown, which a later packet may explain.
+    /// Nothing was done: the operation refers to something unknown, which a later packet may explain.
     Early,
 }
 
@@ -33,7 +33,8 @@ pub(crate) trait Handler {
     type Session;
     /// A connection begins.
     fn opened(&mut self, connection: &Connection) -> Self::Session;
-    /// An end of a connection did something; `last` says that no later packet will explain it, so it cannot be early.
+    /// An end of a connection did something; if `last`, no later packet explains the operation, which must not be
+    /// returned as early.
     fn operation(
         &mut self,
         connection: &Connection,
@@ -41,11 +42,12 @@ pub(crate) trait Handler {
         operation: Operation<'_>,
         last: bool,
     ) -> Taken;
-    /// Octets of a TCP stream were found to be a set-up frame or an FPDU. What they mean follows.
+    /// Octets of a TCP stream were found to be a set-up frame or an FPDU. The operations in the frame follow.
     fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>);
     /// An end acknowledged what the other end sends.
     fn acknowledged(&mut self, session: &mut Self::Session, by: Origin, acknowledgement: Acknowledgement);
-    /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
+    /// A packet of an end was captured after the acknowledgement of the packet; `order` counts such packets, and the
+    /// others.
     fn acknowledged_early(&mut self, session: &mut Self::Session, packet: Origin, order: AcknowledgementOrder);
     /// The time that an end takes to acknowledge is known better than before.
     fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
@@ -63,7 +65,7 @@ pub(crate) trait Handler {
     fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
     /// An end ended a connection. Packets may still be on their way.
     fn ended(&mut self, session: &Self::Session, stamp: Stamp);
-    /// A connection ended, or nothing more can be learnt of it.
+    /// A connection ended, or nothing more about the connection will be captured.
     fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
     /// A connection was refused.
     fn rejected(&mut self, rejected: Rejected);

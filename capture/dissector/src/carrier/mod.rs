@@ -1,5 +1,5 @@
-//! Carriers of a connection, and the operations of its two ends: the packets of InfiniBand and RoCE, the TCP segments
-//! of iWARP. Both yield the same [`operation::Operation`]s, so everything after them exists once.
+//! Carriers of a connection, and the operations of the two ends: the packets of InfiniBand and RoCE, the TCP segments
+//! of iWARP. Both yield the same [`operation::Operation`]s, so everything after the carriers exists once.
 
 pub(crate) mod account;
 pub(crate) mod acknowledgement;

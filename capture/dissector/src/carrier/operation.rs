@@ -1,4 +1,4 @@
-//! Operations of the two ends of a connection, in the order in which they did them, whatever carried them.
+//! Operations of the two ends of a connection, in their order, with any carrier.
 
 use super::recovery::{Backfill, MissingPacket, Sign};
 use crate::file::Time;
@@ -44,7 +44,7 @@ impl<T> Sides<T> {
         }
     }
 
-    /// Returns the value of one end, to change it.
+    /// Returns a mutable reference to the value of one end.
     pub const fn get_mut(&mut self, side: Side) -> &mut T {
         match side {
             Side::Active => &mut self.active,
@@ -99,15 +99,15 @@ pub(crate) struct ReadPlace {
     pub at: u64,
 }
 
-/// Progress of the ends of a connection when one of them sent something, in the carrier's own numbers.
+/// Progress of both ends when one of the two sent something, in the carrier's own numbers.
 ///
-/// The two directions may be captured in a different order from that of the wire, because adapters hand over what they
-/// receive later than what they send. Only an end itself shows what it had received when it sent something.
+/// A capture may show the two directions in another order than the wire: adapters hand over received packets later than
+/// sent ones. Only an end shows what had arrived there when a packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The place of what was sent, in everything that its sender sends.
+    /// Place of the sent data, among all data of the sender.
     pub sent: u64,
-    /// Place up to which its sender had by then acknowledged the other end's data.
+    /// Place up to which the sender had acknowledged the other end's data.
     pub received: Option<u64>,
 }
 
@@ -168,21 +168,23 @@ pub(crate) struct Operation<'a> {
     pub from: Side,
     /// Frame that completed the operation.
     pub stamp: Stamp,
-    /// The frame that first held octets of it: `stamp`, unless its receiver refused an earlier copy, or it spans frames.
+    /// First frame with octets of the operation: `stamp`, unless the receiver refused an earlier copy, or the operation
+    /// spans frames.
     pub began: Stamp,
     /// Number of earlier copies of the content of that frame, which did not arrive.
     pub retransmitted: u32,
-    /// If that frame is a copy that was sent later: when the content was first sent, or what follows it.
+    /// If that frame is a copy that was sent later: time at which the content was first sent, or the octets after the
+    /// content.
     pub first_sent: Option<Time>,
-    /// Its places in what `from` sends; of an InfiniBand Read response, in what the other end sends. Of a packet that was sent
-    /// again, its places; of another sign, one place.
+    /// Places of the operation in the data of `from`; of an InfiniBand Read response, in what the other end sends. For
+    /// a retransmitted packet, the places of the packet; of another sign, one place.
     pub places: Places,
     /// The operation.
     pub kind: OperationKind<'a>,
 }
 
 impl Operation<'_> {
-    /// Returns when its content was first sent, if that was before the frame that brought it, as far as the capture shows.
+    /// Returns the time at which the content was first sent, if an earlier frame shows that.
     pub(crate) fn first_sent(&self) -> Option<Time> {
         let began = (self.retransmitted > 0 && self.began.frame < self.stamp.frame).then_some(self.began.time);
         self.first_sent.into_iter().chain(began).min()
@@ -198,7 +200,7 @@ pub(crate) enum OperationKind<'a> {
         first: bool,
         /// `true` if the Send ends here.
         last: bool,
-        /// The data, as far as it was captured.
+        /// Captured part of the data.
         data: &'a [u8],
         /// Octets the data had on the wire.
         length: usize,
@@ -213,16 +215,16 @@ pub(crate) enum OperationKind<'a> {
         handle: u32,
         /// Offset of the first octet.
         offset: u64,
-        /// The data, as far as it was captured.
+        /// Captured part of the data.
         data: &'a [u8],
         /// Octets the data had on the wire.
         length: usize,
-        /// True if it is the first part of an RDMA Write.
+        /// True for the first part of an RDMA Write.
         first: bool,
     },
     /// This end asks for data from the other end's memory.
     ReadRequest {
-        /// Names the request in its responses; unique on the connection.
+        /// Name of the request, which the responses carry: unique on the connection.
         request: u64,
         /// Handle of the memory.
         handle: u32,
@@ -231,13 +233,13 @@ pub(crate) enum OperationKind<'a> {
         /// The number of octets requested.
         length: u32,
     },
-    /// Data from this end's memory, on its way to the other end, which asked for it.
+    /// Data from this end's memory, which the other end has requested.
     ReadResponse {
         /// The Read request that the response answers.
         request: u64,
         /// Octets of the answer before this part.
         at: u64,
-        /// The data, as far as it was captured.
+        /// Captured part of the data.
         data: &'a [u8],
         /// Octets the data had on the wire.
         length: usize,
@@ -248,19 +250,18 @@ pub(crate) enum OperationKind<'a> {
     Backfill(Backfill),
     /// TCP: this end has reported that the other end's octets in these places were lost, and did not just come out of order.
     Missing,
-    /// Something was lost on its way, or seemed to be: a sign of that, when it was captured. Unlike the others it may come
-    /// before what it is about, and of a packet that was discarded it comes only when the packet comes again.
+    /// An indication of loss: a retransmission, a negative acknowledgement, or a cause of retransmission. An indication
+    /// may come before the packet concerned; that of a discarded packet comes only with the retransmission.
     Sign {
         /// Whose numbers `place` is one of: of a negative acknowledgement and of an InfiniBand Read response, the other end's.
         of: Side,
-        /// Place of its subject in the data that end `of` sends.
+        /// Place of the packet concerned, in the data of end `of`.
         place: u64,
         /// The sign.
         sign: Sign,
-        /// Type of the operation in the packet that shows it, if the packet was sent again and the carrier knows the
-        /// type.
+        /// Type of the operation in the retransmitted packet, if the carrier knows the type.
         operation: Option<OperationType>,
-        /// If the receiver reports a packet as missing: what the capture holds of it, if that is known.
+        /// If the receiver reports a packet as missing: copies of that packet in the capture, if known.
         missing: Option<MissingPacket>,
     },
 }

@@ -19,13 +19,13 @@ pub struct Rejected {
     pub service: Option<u64>,
     /// Kind of rejection.
     pub kind: RejectionKind,
-    /// True if the connection was to carry RPC-over-RDMA: its port is one of [`Config::ports`](crate::Config::ports), or the
-    /// request has RFC 8797 private data.
+    /// True if the connection was to carry RPC-over-RDMA: the port is one of [`Config::ports`](crate::Config::ports),
+    /// or the request has RFC 8797 private data.
     pub is_for_rpc: bool,
 }
 
 impl Rejected {
-    /// A rejection of a connection of which nothing shows that it was to carry RPC-over-RDMA.
+    /// Makes a rejection of a connection that need not have been for RPC-over-RDMA.
     #[must_use]
     pub const fn new(stamp: Stamp, from: Address, to: Address, service: Option<u64>, kind: RejectionKind) -> Self {
         Self { stamp, from, to, service, kind, is_for_rpc: false }
@@ -48,7 +48,7 @@ pub struct UnansweredRequest {
     pub last: Stamp,
     /// Number of times that the request was sent.
     pub times: u32,
-    /// True if the other end confirmed that it received the request (MRA).
+    /// True if the other end confirmed the receipt of the request (MRA).
     pub is_received: bool,
     /// True if the connection was to carry RPC-over-RDMA, as in [`Rejected::is_for_rpc`].
     pub is_for_rpc: bool,
@@ -76,7 +76,7 @@ impl RejectionKind {
         }
     }
 
-    /// Meaning of the rejection, without its code.
+    /// Meaning of the rejection, without the code.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

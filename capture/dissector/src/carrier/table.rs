@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::operation::Side;
 
-/// A hash map for what is looked up for every packet. Its hashes are seeded, because the keys come from the capture.
+/// A hash map for what is looked up for every packet. The hashes are seeded, because the keys come from the capture.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 
 /// The connections that are followed, by their keys and by the flows that their packets name, one for each end. If
@@ -16,7 +16,7 @@ pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 pub(super) struct Table<Flow, Entry> {
     rows: Map<u64, TableRow<Entry>>,
     flows: Map<Flow, (u64, Side)>,
-    /// The flows of the last two packets: usually the next packet belongs to one of them.
+    /// The flows of the last two packets: usually the next packet belongs to one of the two.
     recent: [Option<(Flow, u64, Side)>; 2],
     /// Packets of the capture so far.
     clock: u64,
@@ -53,7 +53,7 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         self.rows.is_empty()
     }
 
-    /// The connection of a flow, and the end that sends it.
+    /// Returns the connection of a flow, and the sender of the flow.
     #[inline]
     pub(super) fn find(&mut self, flow: &Flow) -> Option<(u64, Side)> {
         for (known, key, from) in self.recent.iter().flatten() {
@@ -66,7 +66,7 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         Some((key, from))
     }
 
-    /// The connection of this key, for a packet of it.
+    /// Returns the connection of this key, and notes that a packet came.
     #[inline]
     pub(super) fn touch(&mut self, key: u64) -> Option<&mut Entry> {
         let row = self.rows.get_mut(&key)?;
@@ -79,19 +79,19 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         self.rows.get(&key).map(|row| &row.entry)
     }
 
-    /// The connection of this key, to change it.
+    /// Returns a mutable reference to the connection of this key.
     pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut Entry> {
         self.rows.get_mut(&key).map(|row| &mut row.entry)
     }
 
-    /// Follows a connection, with the known flows of its ends.
+    /// Adds a connection, with the known flows of both ends.
     pub(super) fn insert(&mut self, key: u64, flows: impl IntoIterator<Item = (Side, Flow)>, entry: Entry) {
         self.recent = [None, None];
         self.flows.extend(flows.into_iter().map(|(from, flow)| (flow, (key, from))));
         self.rows.insert(key, TableRow { entry, used: self.clock });
     }
 
-    /// Stops following a connection. Its flows may belong to another by now.
+    /// Stops following a connection. The flows may belong to another connection by now.
     pub(super) fn remove(&mut self, key: u64, flows: impl FnOnce(&Entry) -> [Option<Flow>; 2]) -> Option<Entry> {
         let entry = self.rows.remove(&key)?.entry;
         self.recent = [None, None];

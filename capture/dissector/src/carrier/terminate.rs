@@ -1,4 +1,4 @@
-//! Reasons why an end terminated an iWARP connection; `iwarp/terminate.rs` reads them.
+//! Reasons why an end terminated an iWARP connection; `iwarp/terminate.rs` decodes such reasons.
 
 use core::fmt;
 
@@ -8,9 +8,9 @@ use core::fmt;
 pub struct Terminate {
     /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
     pub layer: u8,
-    /// The type of the error, as that layer counts them.
+    /// Type of the error, in the numbers of the layer.
     pub error_type: u8,
-    /// The code of the error, within its type.
+    /// Code of the error, within the type.
     pub code: u8,
     /// Length of the faulty DDP segment in octets, if given.
     pub length: Option<u16>,
@@ -19,7 +19,7 @@ pub struct Terminate {
 }
 
 impl Terminate {
-    /// The name of the layer; `None` if it has none.
+    /// The name of the layer; `None` for an unknown layer.
     #[must_use]
     pub const fn layer_name(&self) -> Option<&'static str> {
         match self.layer {
@@ -30,7 +30,7 @@ impl Terminate {
         }
     }
 
-    /// The name of the type of error; `None` if it has none.
+    /// The name of the type of error; `None` for an unknown type.
     #[must_use]
     pub const fn type_name(&self) -> Option<&'static str> {
         Some(match (self.layer, self.error_type) {
@@ -44,7 +44,7 @@ impl Terminate {
         })
     }
 
-    /// The name of the code; `None` if it has none.
+    /// The name of the code; `None` for an unknown code.
     #[must_use]
     pub const fn code_name(&self) -> Option<&'static str> {
         Some(match (self.layer, self.error_type, self.code) {

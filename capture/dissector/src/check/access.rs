@@ -1,8 +1,8 @@
-//! RDMA operations and the memory they use (RFC 8166 sections 4.4 and 8.1).
+//! RDMA operations, and the memory of calls (RFC 8166 sections 4.4 and 8.1).
 //!
-//! An access that an adapter refused is named by the memory rule that its operation broke. InfiniBand identifies the
-//! request, and iWARP may distinguish a Read from a Write. Requests are carried out in order, so then it is the first
-//! Read without an answer, or the last Write; if it may be either, both are named. The owner of the memory broke the
+//! An access that an adapter refused is named by the memory rule of the operation. InfiniBand identifies the request,
+//! and iWARP may distinguish a Read from a Write. Requests are carried out in order, so the refused one is the first
+//! Read without an answer, or the last Write; if either is possible, both are named. The owner of the memory broke the
 //! rule, unless the other end had invalidated the handle.
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
@@ -63,8 +63,8 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| row.rule)
 }
 
-/// Judges a use of memory on the connection of these ends; `known` says that everything its owner advertised is known.
-/// Returns the rules that it breaks.
+/// Judges a use of memory on the connection of these ends; `known` is true if everything that the owner advertised is
+/// known. Returns the broken rules.
 pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: &mut Book) -> Vec<Found> {
     let mut broken_rules = Vec::new();
     let xid = match used.kind {
@@ -136,8 +136,8 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
     }
 }
 
-/// The responder stayed within what a waiting call advertises. The owner may withdraw the memory of a call that it
-/// gives up (RFC 8166 section 8.1.4), at the price of the connection; memory that never was registered looks the same.
+/// The responder stayed within what a waiting call advertises. The owner may withdraw the memory of an abandoned call
+/// (RFC 8166 section 8.1.4), at the price of the connection; memory that never was registered looks the same.
 fn refused(address: MemoryAddress, other: Option<MemoryAddress>, invalidated: Option<u64>, report: &mut Report<'_>) {
     let MemoryAddress { handle, offset } = address;
     let mut say = |by: core::fmt::Arguments<'_>| {

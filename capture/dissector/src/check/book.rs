@@ -14,16 +14,16 @@ pub struct Count {
     pub rule: &'static Rule,
     /// Number of times that the rule was broken.
     pub broken: u64,
-    /// Number of times that it could not be judged, because the capture lacks the necessary data.
+    /// Number of times that the rule could not be judged, because the capture lacks the necessary data.
     pub not_judged: u64,
 }
 
-/// Rules that can either all be judged, or none of them.
+/// Rules that can only be judged together.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Group {
     /// The rules of one Send.
     Send,
-    /// The rules of a call and its reply.
+    /// The rules about a call with the reply.
     Exchange,
     /// The rules of the set-up.
     Setup,
@@ -57,7 +57,7 @@ impl Book {
         self.found.push_back(found);
     }
 
-    /// Lets `judge` judge by `rule`; the offsets that it gives are those in a Send.
+    /// Lets `judge` judge by `rule`; offsets of findings count from the start of the Send.
     pub(super) fn judge<T>(
         &mut self,
         rule: &'static Rule,

@@ -1,16 +1,16 @@
-//! All rules, in the order of what they are judged by.
+//! All rules, in the order of the judged subject.
 
 use rpcrdma::rules::{self, Rule};
 
 use super::book::Group;
 use super::{access, exchange, history, setup};
 
-/// Every rule, in the order of what it is judged by.
+/// Returns every rule, in the order of the judged subject.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     grouped().map(|(rule, _)| rule)
 }
 
-/// Every rule, with the group in which it is judged.
+/// Returns every rule, with the group of rules that are judged together.
 pub(super) fn grouped() -> impl Iterator<Item = (&'static Rule, Option<Group>)> {
     let send = rules::send_rules().map(|rule| (rule, Some(Group::Send)));
     let exchange = rules::exchange_rules().map(|rule| (rule, Some(Group::Exchange)));

@@ -1,9 +1,8 @@
 //! Takes events and gives findings.
 //!
-//! The dissector knows no rules. With [`Config::operations`](crate::dissector::Config::operations) it tells the checker
-//! more: a connection that was recognised (`Opened`), what the capture missed (`Lost`), memory that was used as no
-//! waiting call allows (`Memory`), and with each message what stepping through its body found and the call that it
-//! answers (`Message::detail`).
+//! The dissector knows no rules. With [`Config::operations`](crate::dissector::Config::operations) the dissector tells
+//! the checker more: recognised connections (`Opened`), missed packets (`Lost`), memory used as no waiting call allows
+//! (`Memory`), and with each message the items in the body and the answered call (`Message::detail`).
 //!
 //! A finding names a frame and says who broke the rule: the sender of the frame, the other end, or, if the capture does
 //! not tell, either.

@@ -12,7 +12,7 @@ use crate::rpc::known::Walked;
 /// Place of the results that a reply has to send inline.
 #[derive(Debug)]
 pub(super) enum EmptyChunks {
-    /// They are inline, or there are none.
+    /// Empty chunks stand for inline results, or there are none.
     Respected,
     /// The result of the empty chunk with this number is in a later one. Read that way, the results end where the reply
     /// does.
@@ -22,7 +22,7 @@ pub(super) enum EmptyChunks {
 }
 
 impl EmptyChunks {
-    /// Reads the results as if the empty chunks were not there, if reading them as RFC 8166 says goes astray.
+    /// Decodes the results without the empty chunks, if decoding by RFC 8166 goes astray.
     pub(super) fn of(subject: &Subject<'_>) -> Self {
         let Some(offered) = subject.offered() else { return Self::Respected };
         let lengths = returned(subject);
@@ -66,7 +66,8 @@ fn found(chunk: usize, subject: &Subject<'_>, about: About) -> Found {
     Found::new(about, &finding, Some(finding.offset))
 }
 
-/// The results of a reply whose Write chunks return these lengths; `None` if they are not in a Send, or not known.
+/// The results of a reply whose Write chunks return these lengths; `None` if the results are not in a Send, or not
+/// known.
 fn described(subject: &Subject<'_>, lengths: &[u64]) -> Option<Described> {
     let decoded = subject.decoded.filter(|decoded| matches!(decoded.header.body, Body::Msg(_)))?;
     let call = subject.call?.rpc.as_ref()?;

@@ -1,4 +1,4 @@
-//! Calls and replies, with the data items of NFS in them (RFC 8166 sections 3.4, 4.3 and 8.2; RFC 8267).
+//! Calls and replies, with NFS data items (RFC 8166 sections 3.4, 4.3 and 8.2; RFC 8267).
 
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, WriteChunk};
@@ -130,14 +130,14 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| row.rule)
 }
 
-/// A message to judge, and what is known about it.
+/// A message to judge, and the known facts about the message.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) message: &'a Message,
-    /// Its header, if it can be read.
+    /// Header of the message, if readable.
     pub(super) decoded: Option<v1::Message<'a>>,
     pub(super) role: Role,
-    /// The call that it answers, and its header.
+    /// The answered call, and the header of that call.
     pub(super) call: Option<&'a Message>,
     pub(super) called: Option<v1::Message<'a>>,
     /// The arguments of that call.
@@ -147,7 +147,7 @@ pub(super) struct Subject<'a> {
     pub(super) walked: Option<&'a Walked>,
     /// The ends that announced remote invalidation; `None` if that is not known, or was reported before.
     pub(super) may_invalidate: Option<Sides<bool>>,
-    /// True if the call that it answers is itself wrong, or may not be what it answers.
+    /// True if the answered call is itself wrong, or may be another one.
     pub(super) faulty: bool,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Subject<'a> {
         self.called.as_ref()?.header.chunks()
     }
 
-    /// The chunks that a reply returns, with what was written of them; `None` if that is not known.
+    /// Returns the chunks of a reply, with the octets written to each; `None` if that is not known.
     fn written(&self) -> Option<Vec<WrittenChunk<'a>>> {
         Some(written(&self.offered()?, &self.chunks()?, self.moved?))
     }
@@ -179,7 +179,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Judges a message; returns the first rule that it breaks, if breaking it is an error.
+/// Judges a message; returns the first broken rule of severity Error.
 pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
     let mut first = None;
     for row in &RULES {
@@ -199,8 +199,8 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
     first
 }
 
-/// Judges a long call that is answered, so that its arguments are known, by the rules by which it could not be judged
-/// when it was sent. Says whether it breaks one of them that is an error.
+/// Judges a Long Call by the rules that need the arguments, once the Read chunks have been rebuilt. Returns true if a
+/// rule of severity Error is broken.
 pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -> bool {
     let mut faulty = false;
     if read_items(subject).is_empty() {
@@ -228,7 +228,7 @@ struct ReadItem {
     index: usize,
     position: u32,
     length: u64,
-    /// Offset of its Position in the Send.
+    /// Offset of the Position field in the Send.
     at: usize,
 }
 
@@ -264,7 +264,7 @@ fn is_credential_unknown(walked: &Walked) -> bool {
     matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_CREDENTIAL)
 }
 
-/// The item of a call whose length differs from that of its chunk, and where it is.
+/// Returns the index of the item whose length differs from that of the Read chunk.
 fn other_length(walked: &Walked) -> Option<usize> {
     let error = walked.end.err().filter(|error| error.reason == WalkError::READ_CHUNK_LENGTH);
     error.map(|_| reached(walked))
@@ -292,7 +292,7 @@ fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// The length of an item whose data would be at this place of the Payload stream: the word before it, if it is in the
+/// The length of an item whose data would be at this place of the Payload stream: the previous word, if that is in the
 /// Send.
 fn count_before(message: &v1::Message<'_>, at: usize) -> Option<u32> {
     let word = message.payload.get(at.checked_sub(4)?..)?.first_chunk()?;
@@ -378,8 +378,8 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     padding_written(subject, walked, report)
 }
 
-/// Returns true if the word in place of a READLINK's length is the end of the link with its padding, and thus larger
-/// than any link that the Write chunk has room for. Then the chunk begins at the length of the link, not after it.
+/// Returns true if the word in place of a READLINK's length is the end of the link with padding, and thus larger than
+/// the Write chunk. Then the Write chunk begins at the length of the link, not after the length.
 fn is_end_of_link(subject: &Subject<'_>, index: usize, length: u64, word: u32) -> bool {
     let operation = subject.message.rpc.as_ref().and_then(|rpc| rpc.operations.last());
     let room = subject.offered().and_then(|offered| offered.writes.iter().nth(index)).map(|chunk| chunk.length());
@@ -500,8 +500,8 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// A result that is not eligible is missing where it should be, so stepping through the results ends within it or goes
-/// astray, and a Write chunk with data has found no item. That alone proves it if no item was left to be found.
+/// A result that is not eligible is missing from the Payload stream, so decoding the results ends early or goes astray,
+/// and a Write chunk with data has no item. A chunk without an item is proof enough if no item was left to be found.
 fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let lengths = returned(subject);
     if lengths.iter().all(|&length| length == 0) {
@@ -591,7 +591,8 @@ fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Octets of a Read chunk that are certainly not padding: if its length is a multiple of four, the last three may be.
+/// Octets of a Read chunk that are certainly not padding: if the length of the chunk is a multiple of four, the last
+/// three octets may be padding.
 const fn without_padding(length: u64) -> u64 {
     if length.is_multiple_of(4) { length.saturating_sub(3) } else { length }
 }

@@ -6,12 +6,12 @@ use crate::carrier::operation::Stamp;
 use crate::link::Address;
 use crate::rpc::message::Message;
 
-/// End that broke a rule; it need not have sent the frame that shows it.
+/// End that broke a rule; another end may have sent the frame that shows this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// The end that sent the frame.
     Sender,
-    /// The other end: it owed the frame something, or caused the frame's failure.
+    /// The other end: that end owed the frame something, or caused the failure of the frame.
     Receiver,
     /// One of the two; the capture does not show which.
     Either,
@@ -49,9 +49,9 @@ pub struct Found {
     pub blame: Blame,
     /// `rdma_xid`, if the finding is about an RPC.
     pub xid: Option<u32>,
-    /// Octets from the start of the Send to what is wrong, if it is in a Send.
+    /// Octets from the start of the Send to the problem, if that is in a Send.
     pub offset: Option<usize>,
-    /// Description of the problem, with its values.
+    /// Description of the problem, with the values.
     pub message: String,
 }
 
@@ -63,7 +63,7 @@ impl Found {
         Self { rule, severity, stamp, connection, from, to, blame, xid, offset, message }
     }
 
-    /// The address of the end that broke the rule; of both if it may be either.
+    /// The address of the end that broke the rule; of both ends if either may have broken the rule.
     #[must_use]
     pub fn broken_by(&self) -> String {
         let Self { from, to, blame, .. } = self;

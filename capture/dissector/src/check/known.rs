@@ -1,7 +1,7 @@
 //! Known deviations of implementations from the rules.
 //!
-//! A capture does not say which implementation an end is, so a finding is only marked as known of one. It remains a
-//! finding.
+//! A capture does not say which implementation an end is, so a finding is only marked as known of one. The finding is
+//! kept.
 
 use super::found::{Blame, Found};
 
@@ -29,13 +29,13 @@ impl Implementation {
 pub struct Deviation {
     /// The implementation.
     pub implementation: Implementation,
-    /// The versions in which it was seen.
+    /// Versions of the implementation with the deviation.
     pub versions: &'static str,
     /// The rule.
     pub rule: &'static str,
     /// Behaviour of the implementation.
     pub what: &'static str,
-    /// End that breaks the rule, relative to the frame that shows it.
+    /// End that breaks the rule, relative to the frame of the finding.
     blame: Blame,
     /// A text that findings of this form contain, and others do not.
     says: &'static str,

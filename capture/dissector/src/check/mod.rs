@@ -2,11 +2,11 @@
 //!
 //! A [`Checker`] takes the events of a dissector with [`Config::operations`](crate::dissector::Config) set, and gives
 //! findings. The rules for single Sends, and for credits and thresholds, are in [`rpcrdma::rules`]; those here need
-//! RDMA operations, the connection's set-up, or NFS. Each is a row of a table, or a constant next to the function that
-//! judges by it:
+//! RDMA operations, connection setup, or NFS. Each rule is a row of a table, or a constant next to the function that
+//! judges:
 //!
 //! - `setup`: what the ends announced; `access`: RDMA operations; `exchange`: calls and replies with their data items;
-//! - `history`: what is kept of a connection, and the rules that need it; messages of version 2.
+//! - `history`: state of a connection, and the rules that need the state; messages of version 2.
 //!
 //! A rule that needs something the capture lacks is not judged, and that is counted.
 //!

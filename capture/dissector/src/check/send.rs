@@ -10,7 +10,7 @@ use crate::rpc::header::{Dialect, Reaction};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
-/// A rule that a message breaks, and what its receivers have to do about it.
+/// A rule that a message breaks, and the reaction that receivers owe.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
@@ -20,7 +20,7 @@ pub struct Finding {
     pub severity: Severity,
     /// Octets from the start of the Send to what is wrong.
     pub offset: usize,
-    /// Description of the problem, with its values.
+    /// Description of the problem, with the values.
     pub message: String,
     /// Reaction that is required of a Responder; `None` if nothing.
     pub responder: Option<Reaction>,
@@ -47,7 +47,7 @@ impl Finding {
 }
 
 /// Returns the errors of a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), in order
-/// of offset. Octets that the capture cut off are not held against it.
+/// of offset. Octets that the capture cut off are not counted as missing.
 #[must_use]
 pub fn findings(message: &Message) -> Vec<Finding> {
     let is_readable = message.decode().is_ok() || message.error().is_some();
@@ -78,7 +78,7 @@ pub fn findings(message: &Message) -> Vec<Finding> {
     findings
 }
 
-/// Returns the sender of a message of version 1, in the direction of its RPC, as far as the message shows it.
+/// Returns the sender of a message of version 1, in the direction of the RPC, as far as the message shows that.
 fn sender(message: &Message) -> Option<Role> {
     let decoded = message.decode_v1();
     let kind = decoded.as_ref().and_then(|decoded| MessageType::peek(decoded.payload)).map(|(_, kind)| kind);
@@ -91,7 +91,7 @@ fn sender(message: &Message) -> Option<Role> {
     }
 }
 
-/// On one line, with what its receivers do.
+/// One line, with the reaction of receivers.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, offset, message, .. } = self;

@@ -35,7 +35,7 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| row.rule)
 }
 
-/// Judges a connection of version 1 by what its ends announced.
+/// Judges a connection of version 1 by the announcements of both ends.
 pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>, number: u32, book: &mut Book) {
     for side in [Side::Active, Side::Passive] {
         let Some(announced) = announced.get(side).filter(|announced| announced.private_data != Shown::Cut) else {

@@ -1,4 +1,4 @@
-//! Octets that a responder wrote of the chunks that its reply returns (RFC 8166 section 3.4.6).
+//! Octets that a responder wrote to the returned chunks (RFC 8166 section 3.4.6).
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use rpcrdma::lists::{Chunks, WriteChunk};
 use crate::rpc::not_rebuilt::ChunkName;
 use crate::rpc::ranges::{self, Ranges};
 
-/// A Write chunk or the Reply chunk that comes back as it was offered, except for its lengths.
+/// A Write chunk or the Reply chunk that comes back as offered, except for the lengths.
 pub(super) struct WrittenChunk<'a> {
     pub(super) name: ChunkName,
     segments: Vec<Segment<'a>>,
@@ -17,12 +17,12 @@ struct Segment<'a> {
     written: &'a Ranges,
     /// Octets that were offered.
     offered: u64,
-    /// Octets returned, at most those offered.
+    /// Octets returned, at most the offered ones.
     returned: u64,
 }
 
-/// The chunks that a call offered and its reply returns; `moved` is what was moved of each segment of the call. One
-/// that came back changed is left out, because other rules report it.
+/// Returns the chunks that were offered by a call and returned by the reply; `moved` is what was moved of each segment
+/// of the call. A chunk that came back changed is left out, because other rules report that.
 pub(super) fn written<'a>(offered: &Chunks<'a>, returned: &Chunks<'a>, moved: &'a [Ranges]) -> Vec<WrittenChunk<'a>> {
     let mut moved = moved.iter().skip(offered.reads.len());
     let mut returned_writes = returned.writes.iter();
@@ -54,12 +54,13 @@ impl<'a> WrittenChunk<'a> {
         self.segments.iter().map(|segment| segment.returned).sum()
     }
 
-    /// The first octets that it returns but that were not written.
+    /// Returns the first octets that were returned but not written.
     pub(super) fn gap(&self) -> Option<Range<u64>> {
         ranges::gap(self.segments.iter().map(|segment| (segment.written, segment.returned)))
     }
 
-    /// Octets that were written after the data, if they are XDR padding: no more than that, with nothing after it.
+    /// Returns the octets that were written after the data, if they are XDR padding: no longer than padding, with
+    /// nothing behind.
     pub(super) fn padding(&self) -> Option<Range<u64>> {
         let (mut start, mut end, mut data) = (0, 0, 0);
         for segment in &self.segments {

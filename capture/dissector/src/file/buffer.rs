@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use super::compression::{Decompressing, MAGIC_LEN};
 use super::error::{FileError, Problem};
 
-/// Small enough to stay in the cache until it is used, large enough to make the cost of the read calls negligible.
+/// Small enough to stay in the cache, large enough to make the cost of read calls negligible.
 pub(super) const CAPACITY: usize = 256 << 10;
 
 /// A window onto the file that only moves forward.
@@ -18,13 +18,12 @@ pub(super) struct Buffer<R> {
     end: usize,
     /// Offset of `start` in the file.
     offset: u64,
-    /// Reason for the end of the octets, if it is not told yet.
+    /// Reason for the end of the octets, until the caller has been told.
     failed: Option<io::Error>,
 }
 
 impl<R: Read> Buffer<R> {
-    /// The octets of `read`, decompressed if need be, `capacity` of them at a time, or more if one item of the file
-    /// needs more.
+    /// Reads and decompresses `read`, `capacity` octets at a time, or more if one item of the file needs more.
     pub(super) fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
         let octets = vec![0; capacity.max(MAGIC_LEN)];
         let mut buffer = Self { input: Decompressing::Plain(read), octets, start: 0, end: 0, offset: 0, failed: None };
@@ -50,7 +49,7 @@ impl<R: Read> Buffer<R> {
         self.octets.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// The octets at `place`, as [`take`](Self::take) named it.
+    /// Returns the octets of a range that [`take`](Self::take) returned.
     #[inline]
     pub(super) fn at(&self, place: Range<usize>) -> &[u8] {
         self.octets.get(place).unwrap_or_default()
@@ -114,7 +113,7 @@ impl<R: Read> Buffer<R> {
         from..self.start
     }
 
-    /// Uses up `count` octets without keeping them; false if the file ends before that.
+    /// Consumes `count` octets without storing any; false if the file ends before that.
     pub(super) fn skip(&mut self, mut count: usize) -> Result<bool, FileError> {
         while count > 0 {
             if !self.fill(1)? {

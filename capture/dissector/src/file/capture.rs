@@ -1,4 +1,4 @@
-//! Several capture files that form one capture, as `tcpdump -C` and `dumpcap -b` write them.
+//! Several capture files as one capture, such as those that `tcpdump -C` and `dumpcap -b` write.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,9 +16,10 @@ type OpenStream = Box<dyn Read + Send>;
 
 /// The frames of several files, numbered consecutively.
 ///
-/// Frames of a file whose times are in disorder are sorted, and numbered in the new order, as far as a window of 256 frames allows;
-/// [`clock_steps`](Self::clock_steps) counts the others. In a file that begins in order, the first frame in disorder stays where it is.
-/// Standard input, and a path that names no regular file, may be a stream: those frames stay in the order of their capture.
+/// Frames of a file whose times are in disorder are sorted, and numbered in the new order, as far as a window of 256
+/// frames allows; [`clock_steps`](Self::clock_steps) counts the others. In a file that begins in order, the first frame
+/// in disorder is not moved. Standard input, and a path that names no regular file, may be a stream: frames of a stream
+/// stay in the order of their capture.
 ///
 /// A damaged file yields the frames before the damage, then one error; the next file follows.
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub struct Capture {
     current: Option<(String, Reader<OpenStream>)>,
     /// Frames of the current file that wait for earlier ones, if the file is in disorder.
     sorter: Option<Box<Sorter>>,
-    /// True if the current file, or one of the streams, may be captured while it is read: then no frame waits.
+    /// True if a capture may still be running that writes the current file or one of the streams: then no frame waits.
     is_live: bool,
     has_live_streams: bool,
     frames: u64,
@@ -41,7 +42,7 @@ pub struct Capture {
 pub struct Files {
     /// The files that were begun: the number of the first frame, and the name.
     begun: Vec<(u64, Arc<str>)>,
-    /// Octets of the directory that they have in common.
+    /// Length in octets of the directory that all paths have in common.
     directory: usize,
     /// Columns of the longest name without that directory; 0 if there is only one file.
     widest: usize,
@@ -63,7 +64,7 @@ impl Files {
         Self { begun: Vec::new(), directory, widest: names.iter().map(columns).max().unwrap_or_default() }
     }
 
-    /// The file that holds the frame, and the frame's number there, as other programs count it.
+    /// Returns the file that holds a frame, and the number of the frame in that file.
     #[must_use]
     pub fn locate(&self, frame: u64) -> Option<(&str, u64)> {
         let after = self.begun.partition_point(|(first, _)| *first <= frame);
@@ -71,8 +72,8 @@ impl Files {
         Some((name, frame - first + 1))
     }
 
-    /// The same as text, `nfs.pcap1:17`: the file without the directory that all files are in. Nothing if there is only one
-    /// file, as its frames have the same numbers in it.
+    /// The same as text, `nfs.pcap1:17`: the file without the directory that all files are in. Returns nothing for a
+    /// capture of one file, where both numbers are equal.
     #[must_use]
     pub fn place(&self, frame: u64) -> Option<String> {
         if self.widest == 0 {
@@ -102,7 +103,7 @@ impl Files {
 
 /// A file that is yet to be read.
 enum QueuedFile {
-    /// Opened when its turn comes: a capture can have more files than a process may have open.
+    /// A file, opened when the file before has ended: a capture can have more files than a process may have open.
     Path(PathBuf),
     Stream(String, OpenStream),
 }
@@ -116,7 +117,7 @@ impl QueuedFile {
         }
     }
 
-    /// Returns the opened input, and true if it may be captured while it is read.
+    /// Returns the opened input, and true if a capture may still be writing the input.
     fn open(self, has_live_streams: bool) -> io::Result<(OpenStream, bool)> {
         Ok(match self {
             Self::Path(path) if path == Path::new("-") => (Box::new(io::stdin()), true),
@@ -147,7 +148,8 @@ impl Capture {
         Self { inputs, files, ..Self::default() }
     }
 
-    /// The same capture, whose streams may be captured while they are read: no frame of a stream waits for earlier ones.
+    /// Returns the same capture for streams that may be read while they are captured: no frame of a stream waits for
+    /// earlier ones.
     #[must_use]
     pub fn with_live_streams(self) -> Self {
         Self { has_live_streams: true, ..self }
@@ -233,7 +235,8 @@ impl Capture {
         &self.files
     }
 
-    /// Steps back of the clock in the frames given so far. A file that begins before the one before it ends is none.
+    /// Steps back of the clock in the frames given so far. A file that begins before the end of the previous file is no
+    /// step back.
     #[must_use]
     pub fn clock_steps(&self) -> ClockSteps {
         let sorted = self.sorter.as_ref().map_or(0, |sorter| sorter.moved());

@@ -82,19 +82,19 @@ impl ClockSteps {
 
 /// A time this much earlier than the one before is no disorder of frames that were captured at the same time.
 pub(crate) const SET_BACK: u64 = 1_000_000;
-/// After frames in disorder, the clock is back where it was within this many frames.
+/// After frames in disorder, the clock is back within this many frames.
 pub(super) const DISORDER: u64 = 8;
 /// The most recent places that are kept.
 const PLACES: usize = 16;
 
-/// The places in a capture where its clock was set back.
+/// Frames at which the clock of a capture was set back.
 #[derive(Debug, Default)]
 pub(crate) struct SetBacks {
     /// The latest time so far, and since the clock was last set back.
     latest: Time,
     /// The first frames after the clock was set back, and their times.
     frames: VecDeque<(u64, Time)>,
-    /// The latest time before the last of them, until a frame has it again.
+    /// Latest time before the last step back, until a later frame reaches that time.
     before: Option<Time>,
 }
 

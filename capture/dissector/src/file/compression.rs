@@ -1,7 +1,7 @@
 //! gzip (RFC 1952) and Zstandard (RFC 8878), recognised by the first octets of the file.
 //!
-//! Both decoders are plain Rust, so that building needs no C compiler. Several compressed streams in a row are one file, as
-//! `cat` and the parallel compressors make them.
+//! Both decoders are plain Rust, so that building needs no C compiler. Several compressed streams in a row are one
+//! file: `cat` and parallel compressors write such files.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
@@ -55,7 +55,7 @@ impl<R: Read> Read for Decompressing<R> {
     }
 }
 
-/// A source that tries again when a signal interrupts it: a decoder would take that for the end.
+/// A source that repeats a read interrupted by a signal: a decoder would take that for the end.
 pub(super) struct Uninterrupted<R>(R);
 
 impl<R: Read> Read for Uninterrupted<R> {

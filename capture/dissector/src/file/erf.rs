@@ -1,4 +1,4 @@
-//! Files of ERF records alone, as Endace's tools and ibdump write them: no file header.
+//! Files of bare ERF records, written by Endace's tools and ibdump: no file header.
 //!
 //! ```text
 //!  0  time: seconds since 1970, with a fraction of 32 bits, little-endian
@@ -9,8 +9,8 @@
 //! 14  length of the frame on the wire
 //! 16  extension headers, and the frame
 //! ```
-//! Records are given whole, as a pcap file of this link type has them: `link/erf.rs` knows the rest. Nothing but the
-//! records themselves shows that a file is one, so several in a row have to be plausible.
+//! Records are emitted whole, like those of a pcap file of this link type: `link/erf.rs` knows the rest. Nothing but
+//! the records themselves shows that a file is one, so several in a row have to be plausible.
 
 use std::io::Read;
 
@@ -27,7 +27,8 @@ const MORE: u8 = 0x80;
 const ETHERNET: [u8; 4] = [2, 11, 16, 20];
 const ETHERNET_PAD_LEN: usize = 2;
 const FCS_LEN: usize = 4;
-/// Types that files with RDMA begin with: Ethernet, InfiniBand and its link packets, IP, and descriptions of the capture.
+/// Types that files with RDMA begin with: Ethernet, InfiniBand (also its link packets), IP, and descriptions of the
+/// capture.
 const TYPES: [u8; 9] = [2, 11, 16, 20, 21, 22, 23, 25, 27];
 
 /// The number of records that have to be plausible, or all of the file.
@@ -67,7 +68,7 @@ impl RecordHeader {
         Time(u64::from(self.seconds) * 1_000_000_000 + fraction)
     }
 
-    /// Octets of the record if it had the whole frame; `record` is what it has.
+    /// Returns the length in octets of the record with its whole frame; `record` is the captured part.
     fn whole_length(&self, record: &[u8]) -> usize {
         let mut headers = HEADER_LEN;
         let mut more = self.kind & MORE != 0;

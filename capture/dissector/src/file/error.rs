@@ -3,11 +3,11 @@
 use core::{error, fmt};
 use std::io;
 
-/// A file that could not be read, or could not be read to its end.
+/// A file that could not be read to the end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FileError {
-    /// The name of the file, as it was given; empty if a [`Reader`](super::Reader) was used directly.
+    /// Name of the file; empty if a [`Reader`](super::Reader) was used directly.
     pub file: String,
     /// Octets of the file, uncompressed, before the record that could not be read.
     pub offset: u64,
@@ -19,24 +19,24 @@ pub struct FileError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The operating system did not open or read it.
+    /// The operating system could not open or read the file.
     Unreadable(io::Error),
     /// The file is empty.
     Empty,
-    /// It does not begin like a capture file. If it shows what it is instead, that.
+    /// The file does not begin like a capture file. Names the actual file type, if recognised.
     NotACapture(Option<&'static str>),
-    /// It is a capture file of another format, of which this is the name.
+    /// Capture file of another format, which is named here.
     OtherCapture(&'static str),
-    /// It was compressed by this program, whose format is not supported.
+    /// File compressed in an unsupported format, by the program named here.
     CompressedBy(&'static str),
-    /// It ends before the named thing does.
+    /// The file ends inside the named item.
     EndsInside(&'static str),
-    /// The gzip or Zstandard stream around it ends early (`UnexpectedEof`), asks for something that is not supported
-    /// (`Unsupported`), or is damaged (any other kind).
+    /// The gzip or Zstandard stream ends early (`UnexpectedEof`), needs an unsupported feature (`Unsupported`), or is
+    /// damaged (any other kind).
     Compression(io::Error),
     /// A record claims this many octets, which is more than any capture holds.
     RecordLength(u32),
-    /// Something else in it contradicts its format.
+    /// The named item contradicts the format of the file.
     Damaged(&'static str),
 }
 
@@ -45,7 +45,8 @@ impl FileError {
         Self { file: String::new(), offset, problem }
     }
 
-    /// Returns true if this is a damaged capture file that was read up to the damage; otherwise none of it can be read.
+    /// Returns true if this is a damaged capture file that was read up to the damage; otherwise nothing of the file can
+    /// be read.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         !matches!(
@@ -122,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// The texts of an error and of all its causes.
+    /// Returns the texts of an error and of all causes.
     fn chain(problem: Problem) -> Vec<String> {
         let error = FileError { file: "nfs.pcap".to_owned(), offset: 24, problem };
         let mut texts = vec![error.to_string()];

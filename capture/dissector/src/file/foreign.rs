@@ -1,4 +1,4 @@
-//! Tells what a file is that is not a capture, by its first octets.
+//! Names the type of a file that is no capture, by its first octets.
 
 use super::error::Problem;
 

@@ -6,8 +6,8 @@
 //! +--------+--------- // ---------+-------+-------+
 //! ```
 //!
-//! `flate2` has a decoder for all of it, which decodes ahead of what it gives, and keeps that to itself if it meets a fault. So only
-//! its decoder of the header is used; the compressed data is decoded into a window from which nothing is lost.
+//! `flate2` decodes ahead of its output, and drops what it has decoded if it meets a fault. Only the header decoder of
+//! `flate2` is used; the compressed data is decoded into a window from which nothing is lost.
 
 use core::ops::Range;
 use std::io::{self, BufRead, Read};
@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// All that is decoded, with a buffer of so many octets, and whether a fault ends it.
+    /// Returns all decoded octets, with a buffer of `most` octets, and true if a fault ended the stream.
     fn read(file: impl BufRead, most: usize) -> (Vec<u8>, bool) {
         let (mut gzip, mut octets, mut buffer) = (Gzip::new(file), Vec::new(), vec![0; most]);
         loop {

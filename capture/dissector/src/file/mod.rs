@@ -1,12 +1,12 @@
 //! From a file to frames: pcap, pcapng and ERF, also compressed with gzip or Zstandard.
 //!
-//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, and keep one buffer of
-//! a few hundred kilobytes. A live stream yields every frame as soon as its last octet has arrived; frames of a file in disorder are
-//! sorted within a window (`sorter.rs`).
+//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: no seeking is needed, and one
+//! buffer of a few hundred kilobytes is enough. A live stream yields every frame once the last octet has arrived;
+//! frames of a file in disorder are sorted within a window (`sorter.rs`).
 //!
-//! The record headers of these formats are a few fixed words, so they are read here directly. Existing packages were
-//! tried and rejected: `pcap-file` 2.0 refuses frames that the capture cut, and `pcap-parser` leaves most of the work
-//! to its caller (refilling, time resolutions, sections, the offset of damage) and builds a block for each frame.
+//! The record headers of these formats are a few fixed words, read directly here. Existing packages were tried and
+//! rejected: `pcap-file` 2.0 refuses frames that the capture cut, and `pcap-parser` leaves most of the work to its
+//! caller (refilling, time resolutions, sections, the offset of damage) and builds a block for each frame.
 
 mod buffer;
 mod capture;

@@ -6,10 +6,10 @@ use super::error::FileError;
 use super::frame::Time;
 use super::reader::Reader;
 
-/// Octets of a file that are read at a time to find its first frame.
+/// Octets of a file that are read at a time to find the first frame.
 const BEGINNING: usize = 4 << 10;
 
-/// Time of a file's first frame, if it has one. Damage is reported when the file is read.
+/// Returns the time of the first frame of a file, if there is one. Damage is reported when the file is read.
 ///
 /// # Errors
 /// If the file cannot be read, or is no capture.
@@ -21,8 +21,8 @@ pub fn first_frame(file: impl Read) -> Result<Option<Time>, FileError> {
     Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
 }
 
-/// Sorts the files whose first frame is known among their places, and says whether that changed anything: names that are sorted put
-/// `nfs.pcap10` before `nfs.pcap2`. A file whose first frame is not known stays where it is.
+/// Sorts the files whose first frame is known among their places, and says whether that changed anything: names that
+/// are sorted put `nfs.pcap10` before `nfs.pcap2`. A file whose first frame is not known is not moved.
 pub fn in_order<T: Clone>(files: &mut [(T, Option<Time>)]) -> bool {
     let places: Vec<usize> =
         (0..files.len()).filter(|place| files.get(*place).is_some_and(|(_, first)| first.is_some())).collect();

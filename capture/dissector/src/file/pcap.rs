@@ -22,7 +22,7 @@ use super::record::{OctetOrder, Record, check_length};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
-/// Octets that Kuznetzov's format adds to it.
+/// Further octets of a record header in Kuznetzov's format.
 const MORE_HEADER_LEN: usize = 8;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -39,11 +39,12 @@ pub(super) struct Pcap {
     unit: u64,
     link: LinkType,
     fcs_length: u32,
-    /// Octets of a record header after those of the usual one.
+    /// Octets of a record header after the usual fields.
     more_header_length: usize,
 }
 
-/// Octet order, time unit and further octets of a record header of a file that begins with `magic`; none if it is not a pcap file.
+/// Octet order, time unit and further octets of a record header of a file that begins with `magic`; `None` for other
+/// files.
 fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64, usize)> {
     [OctetOrder::Little, OctetOrder::Big].into_iter().find_map(|order| match order.u32(magic) {
         MICROSECONDS => Some((order, 1000, 0)),

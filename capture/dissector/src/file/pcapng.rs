@@ -191,8 +191,8 @@ impl Pcapng {
         Ok(Some((self.order.u32(kind), length as usize)))
     }
 
-    /// The start of a section, none of which is used yet: sets its octet order, and forgets the interfaces of the
-    /// section before.
+    /// The start of a section, none of which is used yet: sets the octet order, and forgets the interfaces of the
+    /// previous section.
     fn section<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<(), FileError> {
         if !buffer.fill(BLOCK_START_LEN + 4)? {
             return Err(FileError::new(buffer.offset(), ENDS_INSIDE_BLOCK));
@@ -227,7 +227,7 @@ impl Pcapng {
         if buffer.fill(length)? { Ok(()) } else { Err(FileError::new(offset, ENDS_INSIDE_BLOCK)) }
     }
 
-    /// Uses the length at the end of a block. If it differs from that at the start, one of the two is damaged.
+    /// Uses the length at the end of a block. If the two lengths of a block differ, one of them is damaged.
     #[inline]
     fn block_end<R: Read>(&self, buffer: &mut Buffer<R>, length: usize, offset: u64) -> Result<(), FileError> {
         let end = buffer.available().first_chunk().map(|octets| self.order.u32(*octets) as usize);

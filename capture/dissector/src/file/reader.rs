@@ -54,16 +54,15 @@ impl Format {
 }
 
 impl<R: Read> Reader<R> {
-    /// Starts reading a file: waits for its header.
+    /// Starts reading a file: waits for the header.
     ///
-    /// # Errors
-    /// [`FileError`] if it cannot be read, is not a capture file, or ends inside the header.
+    /// # Errors [`FileError`] if the file cannot be read, is not a capture file, or ends inside the header.
     pub fn new(read: R) -> Result<Self, FileError> {
         Self::with_capacity(CAPACITY, read)
     }
 
-    /// The same with a buffer of this many octets, for programs that read only the first frames. It grows if a frame
-    /// needs more.
+    /// The same with a buffer of this many octets, for programs that read only the first frames. The buffer grows if a
+    /// frame needs more.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -134,7 +133,7 @@ impl<R: Read> Reader<R> {
         Frame { number: self.number, time, link, data: self.buffer.at(data.clone()), length }
     }
 
-    /// Frames given so far, including those of files before this one.
+    /// Number of frames emitted so far, including those of earlier files.
     pub(super) fn frames(&self) -> u64 {
         self.number
     }

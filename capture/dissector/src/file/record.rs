@@ -53,7 +53,7 @@ impl OctetOrder {
     }
 }
 
-/// The size that a record at `offset` claims, unless it is absurd.
+/// Returns the size that a record at `offset` claims, unless the size is absurd.
 #[inline]
 pub(super) fn check_length(length: u32, offset: u64) -> Result<usize, FileError> {
     if length > RECORD_LIMIT { Err(FileError::new(offset, Problem::RecordLength(length))) } else { Ok(length as usize) }

@@ -1,8 +1,8 @@
 //! Frames of a file in the order of their times, as far as a bounded number of frames allows.
 //!
-//! Programs that capture with several threads write frames in disorder. A frame is put where its time belongs if that is within the
-//! window: every frame waits until a window of frames behind it was read. A clock that was set back looks like disorder at first, but
-//! stays behind:
+//! Programs that capture with several threads write frames in disorder. A frame moves to the place of its time if that
+//! is within the window: every frame waits until a window of later frames has been read. A clock that was set back
+//! looks like disorder at first, but stays behind:
 //!
 //! ```text
 //! disorder         10  11  13  12  14  15
@@ -22,7 +22,7 @@ const WINDOW: usize = 256;
 /// The most octets of each, but for a last frame that is larger.
 const OCTETS: usize = 1 << 20;
 
-/// A frame that is earlier by more than this, an hour in nanoseconds, has a time that is wrong, and stays in its place.
+/// A frame that is earlier by more than this, an hour in nanoseconds, has a wrong time, and is not moved.
 const EARLIEST: u64 = 3_600_000_000_000;
 
 /// The frames of one file, which wait until no earlier one is expected.
@@ -39,7 +39,7 @@ pub(super) struct Sorter {
     latest: Time,
     /// Number of frames that were put before others.
     moved: u64,
-    /// True if one of them was as early as if the clock had been set back.
+    /// True if a frame was so early that the clock may have been set back.
     is_disordered: bool,
     /// True once all frames were read, to the end or to this error.
     has_ended: bool,
@@ -67,7 +67,7 @@ impl Sorter {
         Self { number: frames, ..Self::default() }
     }
 
-    /// A sorter of this frame and those behind it; the frame before it has the time `last`.
+    /// Starts sorting with this frame; the previous frame has the time `last`.
     pub(super) fn beginning_with(frame: &Frame<'_>, last: Time) -> Self {
         let current = SortedFrame { time: last, ..SortedFrame::default() };
         let mut sorter = Self { latest: last, current, ..Self::new(frame.number.saturating_sub(1)) };
@@ -122,7 +122,7 @@ impl Sorter {
         }
     }
 
-    /// Puts a frame where its time belongs. A frame that belongs before what was given stays in its place.
+    /// Inserts a frame by its time. A frame older than the last emitted frame is not moved.
     fn sort(&mut self, frame: SortedFrame) {
         let is_near = self.latest.0.saturating_sub(frame.time.0) <= EARLIEST;
         let is_late = is_near && frame.time < self.latest && frame.time >= self.current.time;
@@ -168,7 +168,7 @@ impl FrameQueue {
         Some(frame)
     }
 
-    /// Puts a frame behind all others, or, if it `is_late`, behind those that are not later.
+    /// Inserts a frame behind all others, or, if it `is_late`, behind all frames that are not later.
     fn insert(&mut self, frame: SortedFrame, is_late: bool) {
         let later = self.frames.iter().rev().take_while(|other| is_late && other.time > frame.time).count();
         self.octets += frame.data.len();

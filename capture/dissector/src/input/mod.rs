@@ -1,4 +1,4 @@
-//! Input that people write: one Send by itself, as they copy it from other tools, and values of options.
+//! Input that people write: a single Send copied from another tool, and values of options.
 
 pub(crate) mod calendar;
 pub(crate) mod hexdump;

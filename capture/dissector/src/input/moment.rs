@@ -19,7 +19,7 @@ pub enum Moment {
     TimeOfDay {
         /// Nanoseconds since midnight.
         time: u64,
-        /// By how many nanoseconds its zone is ahead of UTC.
+        /// Nanoseconds by which the time zone is ahead of UTC.
         zone: i64,
     },
     /// After the first frame, in nanoseconds.
@@ -40,14 +40,14 @@ impl Moment {
         }
     }
 
-    /// Returns true if it is before the first frame although it has no date; then something else was meant.
+    /// Returns true if a moment without a date is before the first frame; then something else was meant.
     #[must_use]
     pub fn is_astray(self, first: Time) -> bool {
         matches!(self, Self::Seconds(_) | Self::TimeOfDay { .. }) && self.at(first) < first
     }
 }
 
-/// A zone by itself (+02:00, Z): by how many nanoseconds it is ahead of UTC.
+/// A zone by itself (+02:00, Z): nanoseconds ahead of UTC.
 ///
 /// # Errors
 /// A text that says what is expected.
@@ -88,7 +88,8 @@ fn clock(text: &str) -> Option<Moment> {
     Some(Moment::Date(Time(midnight.checked_add(time)?.checked_add_signed(-zone)?)))
 }
 
-/// A text without its zone, which follows a time, and by how many nanoseconds the zone is ahead of UTC.
+/// Splits a time zone off the end of a text. Returns the text before, and the nanoseconds by which the zone is ahead of
+/// UTC.
 fn zone(text: &str) -> Option<(&str, i64)> {
     if let Some(text) = text.strip_suffix(['Z', 'z']) {
         return Some((text, 0));

@@ -1,4 +1,4 @@
-//! One Send, from its octets alone.
+//! A single Send, without a capture.
 
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v2::Family;
@@ -12,8 +12,8 @@ use crate::rpc::placement::Placements;
 
 /// The message in a Send that is not from a capture: frame, time, connection and addresses have no meaning.
 ///
-/// A reply does not name the procedure that was called, so nothing is known about its results. `family` is the wire
-/// format of version 2; without it, only what the octets themselves show is known.
+/// The results of a reply stay unknown: a reply does not name the procedure. `family` is the wire format of version 2;
+/// without a format, only the fixed words are decoded.
 #[must_use]
 pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
     let mut message = Message {

@@ -1,4 +1,4 @@
-//! Values as people write them in options and filters.
+//! Values in options and filters.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use crate::link::Address;
 
 pub use super::moment::{Moment, zone_alone};
 
-/// Nanoseconds of a time with its unit, such as `50ms` or `1.5s`.
+/// Parses a duration with a unit, such as `50ms` or `1.5s`, into nanoseconds.
 ///
 /// # Errors
 /// A text that says what is expected.

@@ -25,7 +25,8 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// The address that 16 octets of an IPv6 address or a GID stand for: IPv4 if they are mapped (RFC 4291 section 2.5.5.2).
+    /// The address that 16 octets of an IPv6 address or a GID stand for: IPv4 for a mapped address (RFC 4291 section
+    /// 2.5.5.2).
     #[must_use]
     pub fn from_gid(gid: [u8; 16]) -> Self {
         match gid {

@@ -41,7 +41,7 @@ pub struct Packet<'a> {
     pub source: Address,
     /// The receiver.
     pub destination: Address,
-    /// From the Base Transport Header up to but not including the ICRC, as far as it was captured.
+    /// Captured octets from the Base Transport Header up to but not including the ICRC.
     pub octets: &'a [u8],
     /// Number of octets that had on the wire; more than `octets` holds if the capture cut the frame.
     pub length: usize,
@@ -55,7 +55,7 @@ pub enum Content<'a> {
     InfiniBand(Packet<'a>),
     /// A TCP segment.
     Tcp(TcpSegment<'a>),
-    /// Something else, under the name by which it is counted.
+    /// Anything else, by its name in the counts.
     Other(Other),
 }
 
@@ -66,7 +66,7 @@ pub const ICRC_LEN: usize = 4;
 
 const TOO_SHORT: Other = Other::Named("packet too short for InfiniBand transport");
 
-/// An InfiniBand transport packet, given with its ICRC: `octets` is what was captured of it, `length` what was on the wire.
+/// Decodes an InfiniBand transport packet with its ICRC: `octets` were captured, of `length` octets on the wire.
 #[inline]
 pub(super) fn packet<'a>(
     carrier: Carrier,

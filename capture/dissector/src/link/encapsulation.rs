@@ -1,4 +1,4 @@
-//! Encapsulations: packets and frames inside others, as mirrors, tunnels and rarer link layers send them.
+//! Encapsulations: packets and frames inside others, sent by mirrors, tunnels and rarer link layers.
 //!
 //! ```text
 //! link type   NULL, LOOP, PPI, NFLOG, MPLS
@@ -6,8 +6,8 @@
 //! IP          IPv4, IPv6, GRE (Ethernet, IP, MPLS, ERSPAN), EtherIP, MPLS, Ethernet
 //! UDP         VXLAN, VXLAN-GPE, Geneve, MPLS, TZSP
 //! ```
-//! Each has a file with a function that returns its content; this file chooses the function. The outer headers are dropped:
-//! their addresses never become a peer's.
+//! Each encapsulation has a file with a function that returns the content; this file chooses the function. The outer
+//! headers are dropped: their addresses never become a peer's.
 
 use super::ipv4::Ipv4;
 use super::ipv6::Ipv6;
@@ -130,13 +130,13 @@ fn ipv6(octets: &[u8]) -> Option<Inside<'_>> {
     }
 }
 
-/// Cuts `octets` to the length of a packet. Octets behind it, such as a frame check sequence, must not pass for the end of an
-/// inner packet that a mirror has cut.
+/// Cuts `octets` to the length of a packet. Octets after the packet, such as a frame check sequence, must not pass for
+/// the end of an inner packet that a mirror has cut.
 fn within(octets: &[u8], length: usize) -> &[u8] {
     octets.get(..length).unwrap_or(octets)
 }
 
-/// Opens the payload of an IP packet; `length` is its length on the wire.
+/// Opens the payload of an IP packet; `length` is the length of the payload on the wire.
 fn protocol(number: u8, octets: &[u8], length: usize) -> Option<Inside<'_>> {
     Some(match number {
         IPV4 => Network::Ipv4(octets).into(),
@@ -165,7 +165,7 @@ fn datagram(port: u16, octets: &[u8]) -> Option<Inside<'_>> {
     })
 }
 
-/// The name of a fragment, if it is one of an encapsulation. Only the first fragment of a datagram has its ports.
+/// Returns the name of a fragment of an encapsulation. Only the first fragment of a datagram has ports.
 fn fragment(number: u8, octets: &[u8], is_first: bool) -> Option<Inside<'_>> {
     let is_outer = match (number, octets) {
         (IPV4 | IPV6 | GRE | ETHER_IP | MPLS | ETHERNET, _) => true,

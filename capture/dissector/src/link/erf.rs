@@ -11,8 +11,8 @@
 //!     Ethernet only: offset and padding, 2 octets
 //!     the frame
 //! ```
-//! Some writers pad the record and count the padding in its length, and some do not. Neither matters, because the
-//! content of the frame has its own length.
+//! Some writers pad the record and count the padding in the length, and some do not. Neither matters, because the
+//! content of the frame has a length field.
 
 use super::ethernet;
 use super::network::{CUT, Network};

@@ -10,7 +10,7 @@
 //!                                                     granularity (2), 8 more octets of header follow (1)
 //!                                                 12  the frame
 //! ```
-//! A mirror cuts frames to what fits its network, so the length of what was sent comes from the inner headers alone.
+//! A mirror cuts frames to the size of its network, so the original length comes from the inner headers alone.
 
 use super::ethernet;
 use super::mirror::{MirrorEncapsulation, MirrorSession};
@@ -58,7 +58,7 @@ pub(super) fn inside_iii(octets: &[u8]) -> Inside<'_> {
 mod tests {
     use super::*;
 
-    /// Two addresses, IPv4, and the first octet of its header.
+    /// Two MAC addresses, the ethertype of IPv4, and the first octet of an IPv4 header.
     const FRAME: [u8; 15] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45];
 
     #[test]

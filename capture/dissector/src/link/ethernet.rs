@@ -20,7 +20,7 @@ const SLOW_PROTOCOLS: [u8; 2] = [0x88, 0x09];
 const PPPOE_DISCOVERY: [u8; 2] = [0x88, 0x63];
 const LLDP: [u8; 2] = [0x88, 0xcc];
 const ROCE: [u8; 2] = [0x89, 0x15];
-/// Used for stacked tags before 802.1ad had its own.
+/// Used for stacked tags before 802.1ad.
 const OLD_PROVIDER_VLAN: [u8; 2] = [0x91, 0x00];
 
 /// MAC control (IEEE 802.3 clause 31): the opcodes of PAUSE and of priority-based flow control.
@@ -28,7 +28,8 @@ const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
 const PAUSE: [u8; 2] = [0x00, 0x01];
 const PRIORITY_PAUSE: [u8; 2] = [0x01, 0x01];
 
-/// Returns `true` if a frame stops a port, or a priority of it (IEEE 802.3 annex 31B, 802.1Qbb). A time of 0 lets the port go on.
+/// Returns true if a frame pauses a port, or one priority of a port (IEEE 802.3 annex 31B, 802.1Qbb). A time of 0 lets
+/// the port go on.
 pub(super) fn is_port_pause(octets: &[u8]) -> bool {
     let control = octets.get(ADDRESSES_LEN..).and_then(|octets| octets.strip_prefix(&MAC_CONTROL));
     match control.unwrap_or_default().split_first_chunk::<2>() {

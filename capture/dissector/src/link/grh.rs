@@ -13,7 +13,7 @@ const LEN: usize = 40;
 /// The Base Transport Header follows.
 const BTH: u8 = 0x1b;
 
-/// A header, and what follows it.
+/// A global route header, and the octets after it.
 pub(crate) struct Grh<'a> {
     pub(crate) header: &'a [u8; LEN],
     pub(crate) source: [u8; 16],

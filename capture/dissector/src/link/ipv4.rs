@@ -15,13 +15,13 @@ use super::other::FRAGMENT;
 use super::protocol;
 
 const LEN: usize = 20;
-/// "More fragments" and the offset: one of them is set in each fragment of a packet.
+/// "More fragments" and the offset: each fragment of a packet has one of the two set.
 const FRAGMENT_MASK: u16 = 0x3fff;
 const OFFSET_MASK: u16 = 0x1fff;
 
-/// A header, and what follows it.
+/// An IPv4 header, and the octets after it.
 pub(crate) struct Ipv4<'a> {
-    /// The header with its options.
+    /// The header, options included.
     pub(crate) header: &'a [u8],
     pub(crate) source: [u8; 4],
     pub(crate) destination: [u8; 4],
@@ -56,7 +56,7 @@ impl<'a> Ipv4<'a> {
         })
     }
 
-    /// Octets of the packet before this fragment, in units of 8; none if it is whole.
+    /// Octets of the packet before this fragment, in units of 8; `None` for a whole packet.
     pub(super) fn fragment_offset(&self) -> Option<u16> {
         let [_, _, _, _, _, _, high, low, ..] = *self.header else { return None };
         self.is_fragment.then_some(u16::from_be_bytes([high, low]) & OFFSET_MASK)

@@ -11,7 +11,7 @@
 //!  2  routing type = 4                8  segments, the last one first
 //!  3  segments left
 //! ```
-//! On its way along segments, a packet has the next one as its destination. The last one is the end that it is for.
+//! With segment routing, the destination address of a packet is the next segment. The last segment is the receiver.
 
 use super::address::Address;
 use super::content::Content;
@@ -24,7 +24,7 @@ const DESTINATION: u8 = 60;
 /// The routing type of segments.
 const SEGMENTS: u8 = 4;
 
-/// A header with its extension headers, and what follows them.
+/// An IPv6 header with extension headers, and the octets after them.
 pub(crate) struct Ipv6<'a> {
     /// The header with the extension headers.
     pub(crate) header: &'a [u8],
@@ -69,7 +69,7 @@ impl<'a> Ipv6<'a> {
     }
 }
 
-/// The last of the segments that a packet has before it, if its routing header has any.
+/// Returns the last segment that a packet still has to reach, if the routing header has segments left.
 #[cold]
 fn last_segment(routing: &[u8]) -> Option<[u8; 16]> {
     match routing {

@@ -1,4 +1,4 @@
-//! IEEE 802.2 LLC, and SNAP, which gives a frame with a length in place of its ethertype one (RFC 1042).
+//! IEEE 802.2 LLC, and SNAP, which adds an ethertype to a frame with a length (RFC 1042).
 //!
 //! ```text
 //!  0  destination and source SAP = 0xaa      3  organisation: 00-00-00, or 00-00-f8 for bridges (802.1H)

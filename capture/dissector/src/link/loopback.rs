@@ -11,7 +11,7 @@ use crate::file::LinkType;
 pub(super) const NULL: LinkType = LinkType(0);
 pub(super) const LOOP: LinkType = LinkType(108);
 
-/// The packet inside. A family is less than 256, so its place shows the order.
+/// The packet inside. A family is less than 256, so the position of the non-zero octet shows the octet order.
 pub(super) fn inside(octets: &[u8]) -> Network<'_> {
     let Some((family, packet)) = octets.split_first_chunk() else { return CUT };
     match *family {

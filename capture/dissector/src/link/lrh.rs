@@ -25,7 +25,7 @@ pub enum NextHeader {
     Grh,
 }
 
-/// A header, and what follows it.
+/// A local route header, and the octets after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Lrh<'a> {
     /// The header.

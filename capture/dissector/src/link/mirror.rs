@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// The session of a mirror that a frame was captured through, or the virtual network that it belongs to.
+/// The mirror session through which a frame was captured, or the virtual network of the frame.
 ///
-/// It is no part of a connection: a packet and its copies in several sessions are one packet.
+/// A session is not part of a connection: a packet and the copies of that packet in several sessions are one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MirrorSession {
@@ -14,7 +14,7 @@ pub struct MirrorSession {
     pub id: u32,
 }
 
-/// An encapsulation that numbers its sessions or networks.
+/// An encapsulation that numbers sessions or networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MirrorEncapsulation {
@@ -80,7 +80,7 @@ impl RecentSessions {
         }
     }
 
-    /// The session of a frame; none if it has none, or is not among the last.
+    /// The session of a frame; `None` for a frame without a session, or an old frame.
     pub(crate) fn of(&self, frame: u64) -> Option<MirrorSession> {
         let place = self.frames.get(frame as usize % FRAMES).copied().flatten();
         place.filter(|(number, _)| *number == frame).map(|(_, session)| session)

@@ -1,10 +1,10 @@
-//! From a frame to an InfiniBand packet or a TCP segment: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH, IPv4,
-//! IPv6, UDP, TCP, and the encapsulations that mirrors and tunnels put around them.
+//! From a frame to an InfiniBand packet or a TCP segment: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH,
+//! IPv4, IPv6, UDP, TCP, and the encapsulations of mirrors and tunnels.
 //!
 //! There are two steps: the link layer says which network layer begins where, and the network layer says where the
 //! InfiniBand transport begins. Checking an ICRC needs only the first step, because the ICRC covers the network layer.
-//! If that finds neither InfiniBand nor TCP, `encapsulation.rs` looks for a network layer further inside, so frames
-//! without an encapsulation pay nothing for it.
+//! For a frame with neither InfiniBand nor TCP, `encapsulation.rs` looks for a network layer further inside, so frames
+//! without an encapsulation pay nothing.
 //!
 //! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, and captures and
 //! mirrors cut frames.
@@ -62,14 +62,14 @@ pub(crate) use sighting::Sighting;
 pub use tcp::TcpSegment;
 pub(crate) use udp::Udp;
 
-/// A frame as it was captured.
+/// Content of a captured frame, and how the frame was captured.
 pub(crate) struct Sighted<'a> {
     pub(crate) content: Content<'a>,
     /// The network layer of the content.
     pub(crate) network: Network<'a>,
     /// Sighting of the innermost packet.
     pub(crate) sighting: Sighting,
-    /// The session of the mirror that it came through, if an encapsulation tells.
+    /// Mirror session of the frame, if an encapsulation numbers sessions.
     pub(crate) session: Option<MirrorSession>,
 }
 
@@ -85,8 +85,8 @@ pub fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
     link_type::decode(frame.link, frame.data)
 }
 
-/// Finds the network layer of the packet in `frame`: the innermost one if the others hold neither InfiniBand nor TCP. Tells
-/// whether it is inside an encapsulation.
+/// Finds the network layer of the packet in `frame`: the innermost one if the others hold neither InfiniBand nor TCP.
+/// Returns true if the packet is inside an encapsulation.
 #[must_use]
 pub fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
     let innermost = sighted(frame).network;
@@ -100,7 +100,7 @@ pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {
     sighted(frame).content
 }
 
-/// Decodes `frame`, and notes how it was captured.
+/// Decodes `frame`, and notes the marks of its capture.
 #[inline]
 pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     let network = network(frame);

@@ -5,8 +5,8 @@
 //!  4  further labels, up to the one at the bottom
 //!     IP, or an Ethernet frame, which may have a control word of 4 octets in front
 //! ```
-//! No field says what is inside. An IP header shows its version, and so may the address that a frame begins with, so an
-//! ethertype that fits what follows it decides (RFC 4928 section 2 and RFC 8469 tell of the trouble).
+//! No field says what is inside. An IP header shows a version, and so may the address at the beginning of a frame, so
+//! an ethertype that fits the next octets decides (see RFC 4928 section 2 and RFC 8469).
 
 use super::ethernet;
 use super::ipv4::Ipv4;
@@ -60,7 +60,7 @@ mod tests {
 
     /// Label 16, and label 17 at the bottom.
     const STACK: [u8; 8] = [0, 1, 0, 64, 0, 1, 0x11, 64];
-    /// From 192.0.2.1 to 192.0.2.2, with its checksum.
+    /// Header of a packet from 192.0.2.1 to 192.0.2.2.
     const IPV4: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0xf6, 0xd5, 192, 0, 2, 1, 192, 0, 2, 2];
 
     fn frame(first: u8) -> Vec<u8> {

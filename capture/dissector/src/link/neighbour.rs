@@ -1,4 +1,4 @@
-//! MAC addresses of IP addresses: when an IP address moves to another adapter, its new owner announces that.
+//! MAC addresses of IP addresses: the new owner of an IP address announces the address.
 //!
 //! - Gratuitous ARP (RFC 5227 section 3): sender and target have the same IPv4 address.
 //! - Unsolicited Neighbor Advertisement (RFC 4861 section 7.2.6), with the flag Override.
@@ -43,7 +43,7 @@ impl fmt::Display for MacAddress {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AddressMove {
     pub(crate) address: Address,
-    /// MAC address that sent with this IP address, or announced it, before.
+    /// MAC address that had the IP address before.
     pub(crate) from: MacAddress,
     /// MAC address that is announced.
     pub(crate) to: MacAddress,
@@ -100,7 +100,7 @@ fn source(frame: &Frame<'_>, address: Address) -> Option<MacAddress> {
     octets.first_chunk().copied().map(MacAddress)
 }
 
-/// The IP address that a frame announces, and its MAC address.
+/// Returns the IP address that a frame announces, and the MAC address.
 fn announced(frame: &Frame<'_>) -> Option<(Address, MacAddress)> {
     match payload(frame)? {
         [0x08, 0x06, arp @ ..] => announced_by_arp(arp),

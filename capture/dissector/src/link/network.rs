@@ -15,7 +15,7 @@ pub enum Network<'a> {
     Grh(&'a [u8]),
     /// InfiniBand: a Local Route Header.
     Lrh(&'a [u8]),
-    /// The payload after an ethertype that is none of these. It may be an encapsulation.
+    /// The payload after an ethertype that is none of these. The ethertype may be one of an encapsulation.
     Ethertype([u8; 2], &'a [u8]),
     /// A frame of a rarer link type, or one inside an encapsulation.
     Link(LinkType, &'a [u8]),
@@ -23,7 +23,7 @@ pub enum Network<'a> {
     Other(Other),
 }
 
-/// A frame that ends before its headers do.
+/// A frame that ends inside its headers.
 pub(super) const CUT: Network<'static> = Network::Other(other::CUT);
 
 impl<'a> Network<'a> {
@@ -32,7 +32,7 @@ impl<'a> Network<'a> {
         Self::Other(Other::Named(name))
     }
 
-    /// An IP header of the version that it names.
+    /// Returns the IP header of the version in the first octet.
     pub(super) fn ip(octets: &'a [u8]) -> Self {
         match octets {
             [0x40..=0x4f, ..] => Self::Ipv4(octets),
@@ -47,7 +47,7 @@ impl<'a> Network<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inside<'a> {
     pub(super) network: Network<'a>,
-    /// The session of the mirror, if the encapsulation numbers them.
+    /// Mirror session, if the encapsulation numbers sessions.
     pub(super) session: Option<MirrorSession>,
 }
 

@@ -1,8 +1,8 @@
-//! Frames that hold no RDMA, or hold it in a way that is not read.
+//! Frames without RDMA, or with RDMA in an unsupported form.
 
 use core::fmt;
 
-/// Content of a frame besides InfiniBand and TCP, as it is counted.
+/// Kind of a frame without InfiniBand or TCP, for the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Other {
@@ -29,22 +29,22 @@ pub enum Other {
 impl Other {
     /// TCP without iWARP.
     pub const TCP: Self = Self::Named("TCP");
-    /// Part of an encapsulation: only the first one shows what is inside, and not all of it.
+    /// Part of an encapsulation: only the first fragment shows a part of the content.
     pub const OUTER_FRAGMENT: Self = Self::Named("IP fragment of an encapsulation");
 }
 
-/// A frame that ends before its headers do.
+/// A frame that ends inside its headers.
 pub(super) const CUT: Other = Other::Named("frame cut inside its headers");
 /// Part of a packet that was not sent in an encapsulation.
 pub(super) const FRAGMENT: Other = Other::Named("IP fragment");
-/// Part of a packet that was a fragment before it was sent in an encapsulation.
+/// Part of a packet that was fragmented before the encapsulation.
 pub(super) const INNER_FRAGMENT: Other = Other::Named("IP fragment in an encapsulation");
 
 /// Ports of services that are no encapsulations are below this one.
 const REGISTERED_PORTS: u16 = 1024;
 
 impl Other {
-    /// The same without its number, for counting those beyond the ones that are counted apart.
+    /// Returns the same kind without a number, for kinds beyond the limit.
     pub(crate) const fn unnumbered(self) -> Self {
         Self::Named(match self {
             Self::Named(name) => name,

@@ -1,20 +1,20 @@
-//! Properties that tell a copy of a packet from a retransmission of it.
+//! Properties that tell a duplicate of a packet from a retransmission.
 //!
-//! - The **identification** of IPv4 (RFC 791): most hosts give each packet that they send another one, so a copy that a mirror or
-//!   a second tap made has that of the packet, and a retransmission has not.
+//! - The **identification** of IPv4 (RFC 791): most hosts give each sent packet another one, so a duplicate by a mirror
+//!   or a second tap has that of the packet, and a retransmission has not.
 //! - The **hop limit**, and the length of the **link header**, which a VLAN tag changes: a host sends all packets of a connection
 //!   with the same ones. So a packet that has others was captured somewhere else.
 
 use super::network::Network;
 
-/// Marks of a captured packet that tell its copies from its retransmissions.
+/// Marks of a captured packet that tell duplicates from retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sighting {
     /// IPv4 identification; 0 if there is none.
     pub(crate) identification: u16,
     /// Names the place of the capture: the hop limit and the octets before the network layer.
     pub(crate) point: u32,
-    /// A switch marked it: Congestion Experienced (RFC 3168).
+    /// True if a switch marked the packet: Congestion Experienced (RFC 3168).
     pub(crate) is_marked: bool,
 }
 

@@ -36,22 +36,22 @@ pub struct TcpSegment<'a> {
     pub sequence: u32,
     /// The number of the octet that the sender expects next, if the segment says so.
     pub acknowledges: Option<u32>,
-    /// Window: the amount its sender can receive, in units agreed when the connection was set up.
+    /// Window: the amount that the sender of the segment can receive, in units agreed at connection setup.
     pub window: u16,
     flags: u8,
     /// Captured octets of the options.
     pub options: &'a [u8],
-    /// Payload, as far as it was captured.
+    /// Captured octets of the payload.
     pub octets: &'a [u8],
     /// Number of octets that had on the wire.
     pub length: usize,
 }
 
 impl<'a> TcpSegment<'a> {
-    /// Its number as a protocol above IP.
+    /// Protocol number of TCP above IP.
     pub(super) const PROTOCOL: u8 = 6;
 
-    /// The segment that `octets` is, or why there is none; IP says it has `length` octets.
+    /// The segment that `octets` is, or why there is none; the IP header claims `length` octets.
     #[inline]
     pub(super) fn decode(
         source: Address,
@@ -81,8 +81,8 @@ impl<'a> TcpSegment<'a> {
         })
     }
 
-    /// The last hole that its sender reports, if the segment has a selective acknowledgement (RFC 2018 section 3): the number of the
-    /// first octet that is missing, and the number of the first octet behind it that has arrived.
+    /// Returns the last gap that a selective acknowledgement reports (RFC 2018 section 3): the number of the first
+    /// missing octet, and of the first octet after the gap.
     #[must_use]
     pub fn last_hole(&self) -> Option<[u32; 2]> {
         let acknowledged = self.acknowledges?;
@@ -109,7 +109,7 @@ impl<'a> TcpSegment<'a> {
         }
     }
 
-    /// Returns the fields of its header, besides ports and options.
+    /// Returns the fields of the TCP header, besides ports and options.
     #[inline]
     pub(crate) const fn words(&self) -> [u64; 3] {
         let acknowledges = match self.acknowledges {
@@ -120,7 +120,7 @@ impl<'a> TcpSegment<'a> {
         [(self.sequence as u64) << 32 | acknowledges, flags, self.length as u64]
     }
 
-    /// Returns true if it begins a connection: the number is then that of the octet before the first.
+    /// Returns true for a SYN: the number is then that of the octet before the first.
     #[must_use]
     pub const fn is_synchronizing(&self) -> bool {
         self.flags & SYN != 0
@@ -132,7 +132,7 @@ impl<'a> TcpSegment<'a> {
         self.flags & FIN != 0
     }
 
-    /// Returns true if it resets the connection.
+    /// Returns true for a segment that resets the connection.
     #[must_use]
     pub const fn is_reset(&self) -> bool {
         self.flags & RST != 0

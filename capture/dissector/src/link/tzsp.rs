@@ -1,4 +1,4 @@
-//! TZSP (TaZmen Sniffer Protocol), in which routers and access points send what they capture.
+//! TZSP (TaZmen Sniffer Protocol), the mirror protocol of routers and access points.
 //!
 //! ```text
 //!  0  version = 1

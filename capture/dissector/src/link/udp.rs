@@ -9,7 +9,7 @@ const LEN: usize = 8;
 /// RoCEv2, in both directions (InfiniBand Architecture, annex A17).
 const ROCE_V2: u16 = 4791;
 
-/// A header, and what follows it.
+/// A UDP header, and the payload.
 pub(crate) struct Udp<'a> {
     pub(crate) header: &'a [u8; LEN],
     pub(crate) destination: u16,
@@ -20,10 +20,10 @@ pub(crate) struct Udp<'a> {
 }
 
 impl<'a> Udp<'a> {
-    /// Its number as a protocol above IP.
+    /// Protocol number of UDP above IP.
     pub(crate) const PROTOCOL: u8 = 17;
 
-    /// The header that `octets` begins with, or why there is none; IP says it has `length` octets.
+    /// The header that `octets` begins with, or why there is none; the IP header claims `length` octets.
     #[inline]
     pub(crate) fn decode(octets: &'a [u8], length: usize) -> Result<Self, &'static str> {
         let (header, payload) = octets.split_first_chunk().ok_or("frame cut inside its headers")?;

@@ -1,4 +1,4 @@
-//! VXLAN (RFC 7348), and its Generic Protocol Extension (draft-ietf-nvo3-vxlan-gpe), which names what is inside.
+//! VXLAN (RFC 7348), and the Generic Protocol Extension (draft-ietf-nvo3-vxlan-gpe), which names the content.
 //!
 //! ```text
 //!  0  flags: 0x08 if the network identifier is valid        4  virtual network identifier, 3 octets

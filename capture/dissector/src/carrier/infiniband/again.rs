@@ -1,9 +1,9 @@
 //! Requests and responses that were sent again, and the cause of each.
 //!
-//! An adapter goes back to a number and sends everything from there on again: because a negative acknowledgement asked for
-//! it, because a response to a Read request is missing (an implied negative acknowledgement), or because no acknowledgement came in
-//! time. The connection request announces that time; adapters wait up to four times as long (InfiniBand Architecture, volume 1,
-//! section 9.7.6.1.3).
+//! An adapter goes back to a number and sends everything from there on again: because a negative acknowledgement asked
+//! for that, because a response to a Read request is missing (an implied negative acknowledgement), or because no
+//! acknowledgement came in time. The connection request announces that time; adapters wait up to four times as long
+//! (InfiniBand Architecture, volume 1, section 9.7.6.1.3).
 
 use super::held::RepeatedResponses;
 use super::stream::{RequestStream, extend};
@@ -11,7 +11,7 @@ use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
 
-/// A sender reacts to what it misses within so many round trips.
+/// A sender reacts to a missing packet within so many round trips.
 const REACTIONS: u64 = 6;
 /// Numbers of the packets with which an end goes back, and which may be lost before the capture.
 const FRONT: u64 = 16;
@@ -20,18 +20,18 @@ const FRONT: u64 = 16;
 #[derive(Debug)]
 pub(super) struct RepeatedRequest {
     pub(super) operation: PacketKind,
-    /// Nanoseconds for which its sender had sent nothing.
+    /// Nanoseconds since the sender last sent anything.
     pub(super) silence: u64,
     /// Nanoseconds that both ends take together at least to answer, if that is known.
     pub(super) round_trip: Option<u64>,
 }
 
-/// Times by which a late request is told from one that its receiver asked for.
+/// Times that tell a late request from one that the receiver asked for.
 #[derive(Debug)]
 pub(super) struct Lateness {
-    /// The time at which what follows it came.
+    /// Time of the next captured request.
     pub(super) overtaken: Time,
-    /// Nanoseconds that its sender takes at least to react, and that both ends take together, if that is known.
+    /// Nanoseconds that the sender takes at least to react, and that both ends take together, if known.
     pub(super) reaction: Option<u64>,
     pub(super) round_trip: Option<u64>,
 }
@@ -53,8 +53,8 @@ impl RequestStream {
         [cause, Some(RecoveryKind::SentAgain)]
     }
 
-    /// Takes a request that is captured for the first time, after one that follows it. It was sent again, unless it may
-    /// just be late.
+    /// Takes a request that is captured for the first time, after a later one. Such a request is a retransmission,
+    /// unless it may just be late.
     pub(super) fn filling(&mut self, number: u64, silence: u64, late: &Lateness) -> Option<Signs> {
         if !self.may_answer(number, late) && silence < SILENCE {
             self.late = Some(number);
@@ -98,8 +98,8 @@ impl RequestStream {
     }
 
     /// Returns true if a timer has just expired that had been started before the packet which is sent again. Soft RoCE
-    /// starts its timer with a request, and lets it run when that is acknowledged; a timer of Linux is late by up to an
-    /// eighth.
+    /// starts the timer with a request, and does not stop the timer at the acknowledgement; a timer of Linux is late by
+    /// up to an eighth.
     fn has_expired(&self, silence: u64) -> bool {
         let Some(timeout) = self.ack_timeout else { return false };
         let ran = self.last_time.0.saturating_sub(self.started.0);
@@ -131,7 +131,7 @@ impl RequestStream {
         self.asked_again(number).is_some()
     }
 
-    /// Returns true if the other end may send this acknowledgement, which it sent at `since`, once more at `now`.
+    /// Returns true if the other end may repeat at `now` an acknowledgement sent at `since`.
     pub(super) fn is_acknowledged_again(&self, packet: &Transport<'_>, since: Time, now: Time) -> bool {
         let number = extend(self.next, packet.sequence);
         let is_sent_again = self.went_back > since && self.went_back_to <= number;
@@ -145,17 +145,17 @@ impl RequestStream {
         }
     }
 
-    /// Returns true if the receiver asked for this request again, or for one before it that was sent again just now.
+    /// Returns true if the receiver asked again for this request, or for an earlier one that was just retransmitted.
     fn is_asked(&self, number: u64) -> bool {
         [self.asked, self.run].into_iter().flatten().any(|from| number >= from)
     }
 
-    /// Returns true if an end that goes back to this request may do so because of a report which it had not got when it went back last.
+    /// Returns true if an end may go back to this request because of a report that came after the end went back last.
     fn is_reported(&self, number: u64) -> bool {
         self.reported.iter().any(|reported| may_begin_with(number, *reported))
     }
 
-    /// Returns true if this request may be sent because it was asked for: a sender takes some time to react to a refusal.
+    /// Returns true if this request may be a requested retransmission: a sender takes some time to react to a refusal.
     fn may_answer(&self, number: u64, late: &Lateness) -> bool {
         let since = |time: Time| self.last_time.0.saturating_sub(time.0);
         let is_less = |time: u64, least: Option<u64>| least.is_some_and(|least| time < least / 4);
@@ -204,7 +204,7 @@ impl RequestStream {
         read.asked_again.filter(|asked| number >= asked.from).map(|asked| asked.at)
     }
 
-    /// Returns the signs of a response that is captured again (`is_seen`), or after one that comes behind it.
+    /// Returns the indications in a response that is captured again (`is_seen`), or after a later one.
     pub(super) fn response(&mut self, number: u64, is_seen: bool, time: Time) -> Signs {
         let is_asked = self.asked_again(number).is_some_and(|at| time >= at);
         match (is_seen, is_asked) {
@@ -222,8 +222,8 @@ impl RequestStream {
         }
     }
 
-    /// Returns true if a later response, or another acknowledgement of a later request, came before the response of
-    /// this number, as far as its receiver may have seen: an implied negative acknowledgement.
+    /// Returns true if a later response, or another acknowledgement of a later request, may have reached the receiver
+    /// before the response of this number: an implied negative acknowledgement.
     fn misses_response(&self, number: u64) -> bool {
         self.acknowledged.is_some_and(|acknowledged| acknowledged > number)
     }

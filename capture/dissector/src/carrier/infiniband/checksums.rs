@@ -27,7 +27,7 @@ pub(crate) enum Unverified {
 /// A packet that was retransmitted and not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmittedPacket {
-    /// Name of its connection.
+    /// Name of the connection.
     pub(super) key: u64,
     /// Sender of the packet.
     pub(super) from: Side,
@@ -65,7 +65,7 @@ impl CheckedEnds {
         }
     }
 
-    /// Returns true if a packet of this end has a right checksum: the capture holds those that it sends.
+    /// Returns true if a packet of this end has a right checksum: the capture holds the checksums of this end.
     pub(super) fn are_recorded(&self, end: Address) -> bool {
         self.0.get(&end).is_some_and(|checked| checked.has_right)
     }

@@ -29,7 +29,7 @@ static VCRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&Algorithm {
     check: 0,
     residue: 0,
 });
-/// Stands for the Local Route Header if it is not covered.
+/// Stands for the Local Route Header, where the checksum does not cover that.
 const NO_LRH: [u8; 8] = [0xff; 8];
 
 /// Results of the checks of a packet.
@@ -37,7 +37,7 @@ const NO_LRH: [u8; 8] = [0xff; 8];
 pub struct CrcVerdict {
     /// True if the ICRC is right.
     pub icrc: bool,
-    /// True if the VCRC is right; none if the packet has none (RoCE) or the capture left it out.
+    /// True if the VCRC is right; `None` if the packet has no VCRC (RoCE) or the capture left the VCRC out.
     pub vcrc: Option<bool>,
 }
 
@@ -67,19 +67,19 @@ struct Checks {
     vcrc: Option<Vcrc>,
 }
 
-/// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
+/// Checks the packet in `frame`; `None` for a frame without a complete InfiniBand packet.
 #[must_use]
 pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
     verify(link::sighted(frame).network)
 }
 
-/// Checks the packet in a network layer; none if it holds no complete InfiniBand packet.
+/// Checks the packet in a network layer; `None` for a network layer without a complete InfiniBand packet.
 pub(crate) fn verify(network: Network<'_>) -> Option<CrcVerdict> {
     let Checks { icrc, vcrc } = checks(network)?;
     Some(CrcVerdict { icrc: icrc.found == icrc.right, vcrc: vcrc.map(|vcrc| vcrc.found == vcrc.right) })
 }
 
-/// The ICRC that belongs to the packet in `frame`; none if it holds no complete InfiniBand packet.
+/// The ICRC that belongs to the packet in `frame`; `None` for a frame without a complete InfiniBand packet.
 #[must_use]
 pub fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
     Some(checks(link::sighted(frame).network)?.icrc.right)
@@ -198,7 +198,7 @@ mod tests {
         verify_crc(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
     }
 
-    /// Frames captured on other people's hardware, which the scapy project uses in its tests.
+    /// Frames captured on other people's hardware, from the tests of the scapy project.
     const ETHERNET: [&str; 3] = [
         "e41d2dab2bc27cfe90643b32080045c2003c718c4000401191610a0011010a001201000012b7002800008100ffff40000118
          000000000000000000000000000000000000000082fd002a",

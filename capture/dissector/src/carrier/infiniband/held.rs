@@ -41,11 +41,11 @@ pub(super) struct HeldPacket {
     pub(super) acknowledged: Option<u64>,
     pub(super) is_request: bool,
     pub(super) asked_again: Option<RepeatedResponses>,
-    /// The number under which it is held; its place in the stream may have been renumbered meanwhile.
+    /// Packet sequence number when the packet was buffered; the packet may have been renumbered meanwhile.
     pub(super) number: u64,
 }
 
-/// Packets that wait, and the octets they take.
+/// Packets that wait, and their size in octets.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     pub(super) packets: BTreeMap<u64, HeldPacket>,
@@ -94,16 +94,16 @@ impl Packets {
 pub(super) struct Arrival<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
-    /// The frame of its first copy, if the receiver refused that; otherwise `stamp`.
+    /// Frame of the first copy, if the receiver refused that copy; otherwise `stamp`.
     pub(super) began: Stamp,
     pub(super) octets: &'a [u8],
     pub(super) length: usize,
     pub(super) retransmitted: u32,
-    /// If it is a copy: when its content was first sent, or what follows it.
+    /// For a retransmitted packet: the time at which the content, or the next content, was first sent.
     pub(super) first_sent: Option<Time>,
-    /// For how many nanoseconds its sender had sent no request, and had got no response to one.
+    /// Nanoseconds since the sender last sent a request or got a response.
     pub(super) silence: u64,
-    /// The highest number of the other end's requests that its sender had acknowledged by then.
+    /// Highest number of the other end's requests that the sender had acknowledged.
     pub(super) acknowledged: Option<u64>,
     /// Responses that were asked for again before this RDMA Read request was used.
     pub(super) asked_again: Option<RepeatedResponses>,
@@ -137,7 +137,7 @@ impl HeldPacket {
         }
     }
 
-    /// Octets of memory it takes, including its entry among the others.
+    /// Returns the memory used by the packet and the entry, in octets.
     pub(super) const fn size(&self) -> usize {
         self.octets.len() + 2 * size_of::<Self>()
     }
@@ -160,14 +160,14 @@ impl HeldPacket {
         }
     }
 
-    /// Returns when its content was first sent, as far as the capture shows.
+    /// Returns the time at which the content was first sent, as far as the capture shows.
     pub(super) fn first_sent(&self) -> Time {
         self.first_sent.unwrap_or(self.stamp.time)
     }
 }
 
 impl Arrival<'_> {
-    /// Returns its operation, at the place `number`.
+    /// Returns the operation of the packet, at the place `number`.
     pub(super) const fn operation<'b>(&self, number: u64, kind: OperationKind<'b>) -> Operation<'b> {
         let Self { from, stamp, began, retransmitted, first_sent, .. } = *self;
         Operation { from, stamp, began, retransmitted, first_sent, places: Places::one(number), kind }

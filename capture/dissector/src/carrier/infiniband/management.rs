@@ -1,7 +1,7 @@
 //! Connection management: the datagrams that tie two queue pairs together.
 //!
-//! A management datagram (MAD) is 256 octets, sent to queue pair 1. Its attribute says which message it is; the offsets
-//! below count from its first octet.
+//! A management datagram (MAD) is 256 octets, sent to queue pair 1. The attribute names the message; the offsets below
+//! count from the first octet of the MAD.
 
 use rpcrdma::reader::{EndOfInput, Reader};
 
@@ -33,7 +33,7 @@ pub(crate) enum Management<'a> {
         path_mtu: Option<u32>,
         /// Local ACK timeout, in nanoseconds: both ends wait at least that long for an acknowledgement.
         ack_timeout: Option<u64>,
-        /// The consumer's private data, without the IP addresses that the RDMA IP CM service puts before it.
+        /// The consumer's private data, after the IP addresses of the RDMA IP CM service.
         private_data: Consumer<'a>,
     },
     /// REP: the passive side accepts.
@@ -76,8 +76,8 @@ pub(crate) enum Management<'a> {
 }
 
 impl<'a> Management<'a> {
-    /// Reads the management message in a datagram. `None` if it is not one, or if a part that every receiver needs was
-    /// not captured.
+    /// Reads the management message in a datagram. Returns `None` for other datagrams, and if a part that every
+    /// receiver needs was not captured.
     #[must_use]
     pub(crate) fn decode(packet: &Transport<'a>) -> Option<Self> {
         if !packet.is_management() {
@@ -128,7 +128,7 @@ impl<'a> Management<'a> {
     }
 }
 
-/// The private data of a MAD, from `offset` to its end.
+/// Returns the private data of a MAD, from `offset` to the end.
 fn consumer<'a>(packet: &Transport<'_>, mad: &'a [u8], offset: usize) -> Consumer<'a> {
     let end = packet.length.saturating_sub(DETH_LEN).min(MAD_LEN);
     let octets = mad.get(offset..end.min(mad.len())).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The InfiniBand transport, as RoCE and InfiniBand carry it: packets, connection management, and order.
+//! The InfiniBand transport, over RoCE and InfiniBand: packets, connection management, and order.
 
 mod again;
 mod checksums;

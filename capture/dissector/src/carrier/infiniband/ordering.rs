@@ -1,28 +1,29 @@
-//! From the packets of one connection, as a capture holds them, to what its ends did: in order, and once each.
+//! From the captured packets of one connection to the operations of both ends: in order, and once each.
 //!
-//! A queue pair numbers its requests (Send, Write, Read request). A Read request takes one number for each packet of
-//! its answer, and responses and acknowledgements carry the number of what they answer. The numbers have 24 bits and
-//! are extended to 64. A number is compared with the next expected one:
+//! A queue pair numbers the requests that it sends (Send, Write, Read request). A Read request takes one number for
+//! each packet of the answer, and responses and acknowledgements carry the number of the request. The numbers have 24
+//! bits and are extended to 64. A number is compared with the next expected one:
 //!
-//! - **Below**: a repetition. It is counted and changes nothing, unless it belongs to a hole that was given up.
+//! - **Below**: a repetition. A repetition is counted and changes nothing, unless the number belongs to a gap that was
+//!   given up.
 //! - **Equal**: the packet goes out at once.
 //! - **Above**: there is a hole. The packet is late, was lost on the way, or was missed by the capture. The connection
-//!   is held: whatever comes is kept, in order, so that no reply overtakes the data that it announces.
+//!   is held: all later packets are buffered, in order, so that no reply overtakes the data that belongs to the reply.
 //!
 //! Two answers explain a hole:
 //!
-//! - A **negative acknowledgement** says that the receiver threw away everything after the hole. Those packets are set
-//!   aside, and their repetitions count. If it turns out that they were accepted, they are used after all.
-//! - An **acknowledgement** of the hole says that the receiver has the packet, so the capture missed it. A capture may
-//!   show the two directions out of order, so the hole is given up as [`OperationKind::Lost`] only 64 packets later, or
-//!   when the connection ends.
+//! - A **negative acknowledgement** says that the receiver threw away everything after the hole. Such packets are set
+//!   aside, and their repetitions count. Packets that turn out to have been accepted are used after all.
+//! - An **acknowledgement** of the gap says that the receiver has the packet, so the capture missed the packet. A
+//!   capture may show the two directions out of order, so the hole is given up as [`OperationKind::Lost`] only 64
+//!   packets later, or when the connection ends.
 //!
-//! Both streams of a connection are joined by what they say. A reply to an unknown call, or a Write to memory that
-//! nobody advertised, may only be early: the handler refuses it, and is asked again when more has come. The last time,
-//! it is told so.
+//! Both streams of a connection are joined by the content of packets. A reply to an unknown call, or a Write to memory
+//! that nobody advertised, may only be early: the handler refuses such an operation, and is asked again when more has
+//! come. With the last attempt, the handler has to take the operation.
 //!
-//! The path MTU says how many numbers a Read's answer takes. It is in the connection request, or is learnt from a
-//! packet that is not the last of its message.
+//! The path MTU says how many numbers a Read's answer takes. The MTU is in the connection request, or is learnt from
+//! any packet but the last of a message.
 //!
 //! At most 4096 packets and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
 //! all connections together.
@@ -51,7 +52,7 @@ const REMOTE_ACCESS_ERROR: u8 = 2;
 enum Early {
     /// An earlier request of this end is missing.
     Hole(Side),
-    /// It refers to something unknown, which may be in a late packet of this end.
+    /// The packet refers to something unknown, which may be in a late packet of this end.
     Unknown(Side),
 }
 
@@ -66,15 +67,16 @@ impl Early {
 
 /// Takes what the ends of one connection did, in order.
 pub(super) trait OperationSink {
-    /// An end did something; `last` says that no later packet will explain it, so it cannot be early.
+    /// An end did something; if `last`, no later packet explains the operation, which must not be returned as early.
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
     /// An end acknowledged what the other end sends, up to a packet sequence number.
     fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement);
-    /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
+    /// A packet of an end was captured after the acknowledgement of the packet; `order` counts such packets, and the
+    /// others.
     fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder);
 }
 
-/// Copies of packets. What is acknowledged again at once looks like a copy, so that the order of the others is kept apart from it.
+/// Copies of packets. A repeated acknowledgement looks like a duplicate, so each kind has an order of duplicates.
 #[derive(Debug, Default)]
 struct CopiesByKind {
     acknowledgements: Sides<Copies>,
@@ -93,13 +95,13 @@ impl CopiesByKind {
         }
     }
 
-    /// Copies of the packets of an end, or of those that set the connection up.
+    /// Returns the counts of duplicates of an end, or of the messages of connection setup.
     fn shown(&self, from: Side) -> Copies {
         self.others.get(from).or(*self.acknowledgements.get(from)).or(self.set_up)
     }
 }
 
-/// Place of a packet among those of its sender.
+/// Place of a packet among those of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketPlace {
     pub(super) sender: Side,
@@ -116,9 +118,9 @@ pub(super) struct Ordering {
     copies: CopiesByKind,
     mtu: Option<u32>,
     queue: Packets,
-    /// Place and frame of the latest packet that was retransmitted before its acknowledgement.
+    /// Place and frame of the latest packet that was retransmitted before an acknowledgement came.
     unacknowledged: Option<(PacketPlace, u64)>,
-    /// The held packet that holds up the others, and what it waits for.
+    /// The buffered packet that blocks the others, and the reason.
     waits_for: Option<(u64, Early)>,
     arrivals: u64,
 }
@@ -151,13 +153,14 @@ impl Ordering {
         self.streams.get(from).first.is_some_and(|first| (first & 0xff_ffff) as u32 != sequence)
     }
 
-    /// The number that the next request of an end should have, if it is known.
+    /// Returns the number that the next request of an end should have, if known.
     #[must_use]
     pub(super) fn next(&self, from: Side) -> Option<u32> {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
     }
 
-    /// Returns when a packet was captured before, if it is a copy that nobody sent again. Copies are counted, and then left out.
+    /// Returns the time of an earlier capture of a packet, if this is a duplicate that nobody retransmitted. Copies are
+    /// counted, and then left out.
     #[inline]
     pub(super) fn original(
         &mut self,
@@ -201,8 +204,8 @@ impl Ordering {
         original
     }
 
-    /// Takes the next packet of the capture (`octets` from the BTH on; `length` on the wire) and gives `sink` what
-    /// became known through it. What is too early for it is given again later.
+    /// Takes the next packet of the capture (`octets` from the BTH on; `length` on the wire) and passes the operations
+    /// that are complete to `sink`. An operation that is too early for `sink` is offered again later.
     pub(super) fn packet<'a, S: OperationSink>(
         &mut self,
         origin: Origin,
@@ -305,8 +308,8 @@ impl Ordering {
         }
     }
 
-    /// Gives the whole Sends that the receiver refused and that never came again: their sender did send them. Operations on memory
-    /// before them were refused too, or are in the hole.
+    /// Gives the whole Sends that the receiver refused and that never came again: the sender did send them. Earlier
+    /// operations on memory were refused too, or are in the gap.
     fn give_unaccepted<S: OperationSink>(&mut self, unaccepted: Packets, sink: &mut S) {
         for (number, held) in unaccepted.packets {
             let Ok(packet) = Transport::decode(&held.octets, held.length) else { continue };
@@ -355,7 +358,7 @@ impl Ordering {
         }
     }
 
-    /// Reports that the capture lacks packets of an end, after a frame; `places` if it is known which.
+    /// Reports that the capture lacks packets of an end, after a frame; `places` if known.
     fn lose<S: OperationSink>(&mut self, origin: Origin, missed: u64, places: Places, sink: &mut S) {
         let Origin { from, stamp } = origin;
         self.counts.get_mut(from).missed += missed;
@@ -423,7 +426,7 @@ impl Ordering {
         }
     }
 
-    /// A request may have to be acknowledged. What answers a Read request is data, which takes time of its own.
+    /// A request may have to be acknowledged. The answer to a Read request is data, which takes time to move.
     fn await_acknowledgement<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
         let Transport { asks, operation, .. } = *arrival.packet;
         if asks && operation != PacketKind::ReadRequest {
@@ -443,13 +446,13 @@ impl Ordering {
         }
     }
 
-    /// Returns the place of the packet that was retransmitted in this frame before its acknowledgement.
+    /// Returns the place of the packet that was retransmitted in this frame before an acknowledgement came.
     pub(super) fn take_unacknowledged(&mut self, frame: u64) -> Option<PacketPlace> {
         let (place, at) = self.unacknowledged.take()?;
         (at == frame).then_some(place)
     }
 
-    /// Takes the verdict on the checksum of a packet that was retransmitted before it was acknowledged.
+    /// Takes the verdict on the checksum of a packet that was retransmitted before an acknowledgement came.
     pub(super) fn verified(&mut self, packet: RetransmittedPacket, is_right: bool) {
         let RetransmittedPacket { from, number, frame, .. } = packet;
         let checksums = &mut self.counts.get_mut(from).checksums;
@@ -469,7 +472,7 @@ impl Ordering {
         self.streams.get_mut(by.other()).awaited.take_changed()
     }
 
-    /// Counts by sender, once all has come. `are_recorded` says of an end that the capture holds the checksums that it sends.
+    /// Counts by sender, once all has come. `are_recorded` returns true for an end whose checksums the capture holds.
     pub(super) fn counted(&self, are_recorded: impl Fn(Side) -> bool) -> Sides<Counts> {
         let mut counts = self.counts;
         for side in [Side::Active, Side::Passive] {
@@ -496,15 +499,15 @@ impl Ordering {
         }
     }
 
-    /// Returns true if the acknowledgement of a request came before it.
+    /// Returns true if the acknowledgement of a request was captured before the request.
     fn acknowledged_before(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         let highest = self.streams.get(arrival.from).arrived.map(|(highest, _)| highest);
         next.is_some_and(|next| number >= next) && highest.is_some_and(|highest| highest >= number)
     }
 
-    /// Handles a request that was seen before. If it is held, it stays in its place; if the receiver refused it, the
-    /// new copy counts.
+    /// Handles a request that was seen before. A buffered request keeps its place; of a request that the receiver
+    /// refused, the new copy counts.
     fn is_kept<S: OperationSink>(&mut self, arrival: &mut Arrival<'_>, sink: &mut S) -> bool {
         let stream = self.streams.get(arrival.from);
         if stream.held.is_empty() && stream.refused.packets.is_empty() {
@@ -543,7 +546,7 @@ impl Ordering {
         false
     }
 
-    /// Takes a request that fills a hole. Returns the signs that it shows, if it was sent again.
+    /// Takes a request that fills a hole. Returns the indications in a retransmission, and `None` for a late request.
     fn filling(&mut self, from: Side, number: u64, silence: u64, overtaken: Time) -> Option<Signs> {
         // Time that this end takes to acknowledge the other's requests.
         let reaction = self.streams.get(from.other()).awaited.least();
@@ -585,8 +588,8 @@ impl Ordering {
         true
     }
 
-    /// Returns true if a request that waits is an RDMA Read with a response of this number. The rest of it is asked for again, which
-    /// counts when the first request is used.
+    /// Returns true if a request that waits is an RDMA Read with a response of this number. The rest of the responses
+    /// is asked for again, which counts when the first request is used.
     fn is_within_read(&self, from: Side, number: u64) -> bool {
         let stream = self.streams.get(from);
         let held = stream.held.range(..number).next_back().and_then(|(_, key)| self.queue.packets.get(key));
@@ -600,7 +603,7 @@ impl Ordering {
         })
     }
 
-    /// Counts what a request shows, and passes it on.
+    /// Counts the indications in a request, and passes them on.
     fn show<S: OperationSink>(&mut self, arrival: &Arrival<'_>, number: u64, signs: Signs, sink: &mut S) {
         for kind in signs.into_iter().flatten() {
             self.recover(arrival, PacketPlace { sender: arrival.from, number }, kind, sink);
@@ -641,7 +644,7 @@ impl Ordering {
         next.is_some_and(|next| number < next)
     }
 
-    /// Sets aside a request that the receiver will throw away because it waits for an earlier one.
+    /// Sets aside a request that the receiver will discard because an earlier one is missing.
     fn refuse(&mut self, arrival: &Arrival<'_>) -> bool {
         let (number, _) = self.number(arrival);
         let stream = self.streams.get_mut(arrival.from);
@@ -677,7 +680,8 @@ impl Ordering {
         }
     }
 
-    /// Uses the first held packet, or what it waits for, or what that waits for. False if none can be used.
+    /// Uses the first buffered packet, or the packet that blocks the first. Follows at most two such dependencies.
+    /// False if none can be used.
     fn advance<S: OperationSink>(&mut self, first: u64, sink: &mut S) -> bool {
         let mut key = first;
         for _ in 0..3 {
@@ -790,7 +794,8 @@ impl Ordering {
         }
     }
 
-    /// Held responses in these places but the first of each: they take the numbers of a Read request, which is one packet.
+    /// Held responses in these places but the first of each: those take the numbers of a Read request, which is one
+    /// packet.
     fn later_responses(&self, side: Side, places: Places) -> u64 {
         let is_within = |held: &&HeldPacket| {
             held.from != side && !held.is_request && (places.first..places.end).contains(&held.number)
@@ -1001,7 +1006,7 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
     }
 }
 
-/// Says of a packet that was refused, and came again, that its receiver threw it away.
+/// Reports that the receiver discarded a packet, which was refused and retransmitted.
 fn pass_discarded<S: OperationSink>(held: &HeldPacket, number: u64, sink: &mut S) {
     let Ok(packet) = Transport::decode(&held.octets, held.length) else { return };
     let operation = packet.operation_type();
@@ -1162,7 +1167,8 @@ mod tests {
         assert_eq!(ordering.held(), 0);
     }
 
-    /// The requests wait for a packet before them. Its sender goes back once, to the second response of the first RDMA Read.
+    /// The requests wait for an earlier packet. The sender goes back once, to the second response of the first RDMA
+    /// Read.
     #[test]
     fn rdma_reads_that_are_asked_for_again_while_they_wait_are_one_implied_nak() {
         let mut ordering = begun();
@@ -1177,7 +1183,7 @@ mod tests {
         assert_eq!(ordering.held(), size_of::<ReadRequest>() * 2);
     }
 
-    /// The first response is missing all the while. Others come, which its requester cannot take.
+    /// The first response is missing all the while. Others come, which the requester cannot take.
     #[test]
     fn the_same_response_is_asked_for_once_more_after_a_time_out() {
         let mut ordering = begun();
@@ -1192,7 +1198,7 @@ mod tests {
         assert_eq!((timeouts, implied_naks, causes_not_seen), (1, 1, 0));
     }
 
-    /// The requests come again once before their sender has got the refusal, and then because of it.
+    /// The requests are retransmitted once before the sender has got the refusal, and then because of the refusal.
     #[test]
     fn a_refused_packet_that_is_lost_once_more_is_no_missing_response() {
         for (refused, implied_naks) in [(Some(1), 0), (None, 1)] {
@@ -1215,8 +1221,8 @@ mod tests {
         }
     }
 
-    /// The sender goes back to a request, and to the next one before it gets the refusal of that: the refusal may be of the copies from
-    /// before, and so may be the one after it.
+    /// The sender goes back to a request, and to the next one before the refusal of that arrives: the refusal may be of
+    /// the copies from before, and so may the next refusal.
     #[test]
     fn a_refusal_that_was_long_on_its_way_does_not_show_where_the_packet_was_lost() {
         use crate::carrier::recovery::MissingPacket;
@@ -1303,7 +1309,7 @@ mod tests {
         }
     }
 
-    /// Four responses, of which some are there, and what the other end acknowledges after them.
+    /// Four responses, of which some are there, and a later acknowledgement by the other end.
     #[test]
     fn responses_before_what_was_acknowledged_or_refused_were_missed_if_they_were_not_seen() {
         for (seen, last, missed) in [

@@ -1,6 +1,6 @@
 //! Connections: the packets of each.
 //!
-//! A packet names only the queue pair that it goes to. Connection management ties the two queue pairs of a connection
+//! A packet names only the queue pair of the receiver. Connection management ties the two queue pairs of a connection
 //! together. If the capture lacks that, no packet names both, and flows wait, within bounds, until an acknowledgement
 //! in one fits a request of exactly one other. If none comes, half a connection is followed.
 
@@ -37,16 +37,16 @@ struct QueuePairEntry<S> {
     session: S,
     ordering: Ordering,
     flows: Sides<Option<Flow>>,
-    /// The active end's name for the connection; 0 if it is not known.
+    /// The active end's name for the connection; 0 if unknown.
     name: u32,
     opened: u64,
-    /// Its first packets are not in the capture, as its set-up shows, which was captured later.
+    /// True if the first packets are not in the capture, as a late message of connection setup shows.
     is_joined: bool,
     /// Octets of memory that are in the account.
     held: usize,
 }
 
-/// Reports a set-up that is given up, if it is a request without an answer.
+/// Reports a request without a reply, when the setup is dropped.
 fn give_unanswered<S>(set_up: Option<SetUp>, handler: &mut impl Handler<Session = S>) {
     if let Some(request) = set_up.and_then(|set_up| set_up.unanswered()) {
         handler.unanswered(request);
@@ -63,7 +63,7 @@ pub(crate) struct QueuePairs<S> {
     /// Copies of the messages of connection management.
     copies: Copies,
     checked: CheckedEnds,
-    /// The last packet, if its checksum is wanted.
+    /// Last packet, if the checksum is needed.
     unverified: Option<Unverified>,
     last_key: u64,
 }
@@ -84,7 +84,8 @@ impl<S> Default for QueuePairs<S> {
 }
 
 impl<S> QueuePairs<S> {
-    /// Takes the next packet of the capture; `false` if it belongs to no reliable connection, nor manages one.
+    /// Takes the next packet of the capture; returns false for a packet that neither belongs to a reliable connection
+    /// nor manages one.
     pub(crate) fn packet<'a>(
         &mut self,
         captured: PacketCapture,
@@ -131,7 +132,7 @@ impl<S> QueuePairs<S> {
         true
     }
 
-    /// An end tells the other that the way to it is congested.
+    /// Takes the notification of an end that packets of the other end met congestion.
     #[cold]
     fn notify(&mut self, packet: &Packet<'_>, transport: &Transport<'_>, handler: &mut impl Handler<Session = S>) {
         let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
@@ -142,20 +143,20 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// Asks for the checksum of a packet that shows whether the capture holds those that are on the wire.
+    /// Asks for the checksum of a packet, to learn whether the capture holds the checksums on the wire.
     fn sample(&mut self, packet: &Packet<'_>) {
         if self.checked.is_wanted(packet.source) {
             self.unverified = Some(Unverified::Sample(packet.source));
         }
     }
 
-    /// The last packet, if its checksum is wanted.
+    /// Returns the last packet, if the checksum is needed.
     #[inline]
     pub(crate) const fn take_unverified(&mut self) -> Option<Unverified> {
         self.unverified.take()
     }
 
-    /// Takes the verdict on the checksum of a packet that it was wanted of.
+    /// Takes the verdict on the checksum of a packet from [`take_unverified`](Self::take_unverified).
     pub(crate) fn verified(&mut self, packet: Unverified, is_right: bool) {
         match packet {
             Unverified::Sample(end) => self.checked.take(end, is_right),
@@ -192,7 +193,7 @@ impl<S> QueuePairs<S> {
         self.set_ups.take_all().into_iter().for_each(|set_up| give_unanswered(Some(set_up), handler));
     }
 
-    /// Returns true if a message of connection management was captured before: it is a copy.
+    /// Returns true if a message of connection management was captured before: a duplicate.
     fn is_managed(&mut self, captured: PacketCapture, transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest(0, Side::Active, words, transport.data, captured.sighting);
@@ -297,8 +298,8 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// An end ends the connection. Packets may still be on their way, so it is followed until its queue pairs serve
-    /// another.
+    /// An end ends the connection. Packets may still be on the way, so the connection is followed until another one
+    /// uses the queue pairs.
     fn disconnect(&mut self, stamp: Stamp, towards: &Flow, handler: &mut impl Handler<Session = S>) {
         if let Some((key, from)) = self.table.find(towards)
             && let Some(entry) = self.table.get_mut(key)
@@ -310,8 +311,8 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// A connection that was begun by its traffic, because this message about it came late. `from` is the end whose
-    /// packets go to the queue pair that the message names.
+    /// Returns a connection that packets began, because this message of connection setup came late. `from` is the end
+    /// whose packets go to the queue pair that the message names.
     fn late(&mut self, towards: &Flow, from: Side, half: SetUpHalf, name: u32) -> Option<&mut QueuePairEntry<S>> {
         let ((key, owner), clock) = (self.table.find(towards)?, self.table.clock());
         let entry = self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
@@ -339,7 +340,7 @@ impl<S> QueuePairs<S> {
         self.table.find(flow).and_then(|(key, _)| self.table.get(key)).is_some_and(same)
     }
 
-    /// Begins a connection whose set-up was seen. Some of its packets may have come before.
+    /// Begins a connection whose set-up was seen. Some packets of the connection may have come before.
     fn establish(&mut self, set_up: &SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let flow = |source, destination, half: SetUpHalf| Flow { source, destination, queue_pair: half.queue_pair };
         let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
@@ -504,7 +505,7 @@ impl<S> QueuePairs<S> {
         self.start(waiting, None, handler)
     }
 
-    /// Begins a connection whose set-up was not seen completely, and uses what waited for it.
+    /// Begins a connection without complete setup, and uses the packets that waited.
     fn start(
         &mut self,
         first: WaitingFlow,
@@ -528,7 +529,7 @@ impl<S> QueuePairs<S> {
     }
 }
 
-/// Returns the part that all copies of a packet share: its headers, without the bits that switches set.
+/// Returns the part that all copies of a packet share: the headers, without the bits that switches set.
 #[inline]
 fn words(CutOctets { octets, length }: CutOctets<'_>) -> [u64; 3] {
     let word = |at: usize| {
@@ -538,13 +539,13 @@ fn words(CutOctets { octets, length }: CutOctets<'_>) -> [u64; 3] {
     [word(0) << 32 | word(8), word(12) << 32 | word(16), length as u64]
 }
 
-/// A packet that waited for its connection, and the end that sent it.
+/// A packet that waited for a connection, and the sender of the packet.
 struct EarlyPacket {
     from: Side,
     kept: Kept,
 }
 
-/// Hands what the ends of a connection did to its session.
+/// Passes the operations of a connection to the session.
 struct ToSession<'a, H: Handler> {
     handler: &'a mut H,
     connection: &'a Connection,

@@ -40,7 +40,7 @@ pub(super) struct Repeats {
     times: u32,
 }
 
-/// Sign that a request arrived, besides its answer.
+/// Evidence that a request arrived, besides the reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Receipt {
     /// There is none.
@@ -48,7 +48,7 @@ pub(super) enum Receipt {
     None,
     /// The passive end confirmed the receipt.
     Confirmed,
-    /// The active end went on as if it had got a reply.
+    /// The active end went on as after a reply.
     Replied,
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Seen {
 }
 
 impl SetUps {
-    /// Takes the set-up to which the active end gave this name, if this part of it was seen.
+    /// Removes the setup with this name of the active end, if this part of the setup was seen.
     pub(super) fn take(&mut self, active: Address, name: u32, seen: Seen) -> Option<SetUp> {
         let is_seen = |set_up: &SetUp| set_up.request.is_some() == (seen == Seen::Request);
         let is_named = |set_up: &SetUp| set_up.active == active && set_up.name == name;
@@ -107,7 +107,8 @@ impl SetUps {
 }
 
 impl SetUp {
-    /// Makes this request a copy of an earlier one, if it asks for the same queue pair. Returns the earlier one otherwise.
+    /// Counts an earlier request as a copy of this one, if both ask for the same queue pair. Returns the earlier one
+    /// otherwise.
     pub(super) fn repeat(&mut self, earlier: Self) -> Option<Self> {
         let queue_pair = |set_up: &Self| set_up.request.map(|half| half.queue_pair);
         if queue_pair(self) != queue_pair(&earlier) || self.passive != earlier.passive {
@@ -120,7 +121,7 @@ impl SetUp {
         None
     }
 
-    /// The request, if nothing shows an answer to it.
+    /// Returns the request of a setup without a reply.
     pub(super) fn unanswered(&self) -> Option<UnansweredRequest> {
         let announced = self.request?.announced;
         let last = announced.stamp;

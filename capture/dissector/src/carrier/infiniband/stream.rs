@@ -1,4 +1,4 @@
-//! The requests of one end, by their numbers, and the responses they get.
+//! The requests of one end by their numbers, and the responses to them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
@@ -10,7 +10,7 @@ use crate::carrier::operation::{OperationKind, Progress};
 use crate::carrier::recovery::MissingPacket;
 use crate::file::Time;
 
-/// The most packets of a connection between an acknowledgement and the late packet that it acknowledges.
+/// The most packets of a connection between an acknowledgement and the late acknowledged packet.
 pub(super) const GRACE: u64 = 64;
 /// A distance of packet numbers that no window spans.
 pub(super) const FAR: u64 = 1 << 20;
@@ -24,12 +24,12 @@ const READS: usize = 256;
 const RANGES: usize = 1024;
 /// The most ranges of requests that are sent again which are told apart.
 const RUNS: usize = 64;
-/// The most reports of missing packets that are remembered until their sender goes back because of them.
+/// The most reports of missing packets that are remembered until the sender goes back because of one.
 const REPORTS: usize = 16;
 /// The possible path MTUs (IBTA), largest first.
 const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
-/// A Read request and the numbers its responses take.
+/// A Read request, and the numbers of the responses.
 #[derive(Clone, Debug)]
 pub(super) struct ReadRequest {
     pub(super) first: u64,
@@ -38,7 +38,7 @@ pub(super) struct ReadRequest {
     /// Numbers of the responses that were seen, as separate ranges in order.
     pub(super) seen: Vec<(u64, u64)>,
     pub(super) asked_again: Option<RepeatedResponses>,
-    /// True if `end` rests on a guess of the path MTU, the largest that fits the request after it.
+    /// True if `end` rests on a guessed path MTU, the largest that fits the next request.
     pub(super) is_guessed: bool,
 }
 
@@ -49,17 +49,19 @@ pub(super) struct Write {
     pub(super) target: Target,
 }
 
-/// The requests that an end sends again after it went back.
+/// Requests that an end retransmits after going back to an earlier number.
 #[derive(Debug, Default)]
 pub(super) struct AgainRun {
-    /// The first of them, and the number after the last that had been captured when it went back.
+    /// Number of the first request, and the number after the last request captured before the end went back.
     first: u64,
     end: u64,
-    /// True if the receiver had asked for the requests, and no copy of them was on its way: what the receiver refuses later is no copy from before.
+    /// True if the receiver had asked for the requests, and no copy was on the way: what the receiver refuses later is
+    /// no copy from before.
     is_asked: bool,
     /// Numbers that were captured, as ranges in order; `None` if there were too many.
     captured: Option<Vec<(u64, u64)>>,
-    /// The last request captured by some earlier times: the receiver's reports are not of what it has just been sent.
+    /// The last request captured by some earlier times: the receiver's reports are not about the requests of the last
+    /// moment.
     passed: [(Time, u64); 2],
 }
 
@@ -69,7 +71,7 @@ impl AgainRun {
         *self = Self { first, end, is_asked, captured: Some(Vec::new()), passed: [(Time(0), 0); 2] };
     }
 
-    /// A request comes again. Its receiver takes so many nanoseconds at least to answer.
+    /// A request comes again. The receiver takes at least `least` nanoseconds to answer.
     pub(super) fn take(&mut self, number: u64, time: Time, least: u64) {
         if time.0.saturating_sub(self.passed[1].0.0) >= least {
             self.passed = [self.passed[1], (time, number)];
@@ -84,7 +86,7 @@ impl AgainRun {
         }
     }
 
-    /// Returns true if the receiver had time to report the request of this number, after it had come again.
+    /// Returns true if the receiver had time to report the request of this number after the retransmission.
     fn has_passed(&self, number: u64, now: Time, least: u64) -> bool {
         self.passed.iter().any(|(time, last)| number <= *last && now.0.saturating_sub(time.0) >= least)
     }
@@ -103,7 +105,7 @@ impl AgainRun {
 pub(super) struct RequestStream {
     /// The number the next request must have, extended to 64 bits; `None` before the first.
     pub(super) next: Option<u64>,
-    /// The number of its first request, if connection set-up did not say it before that.
+    /// Number of the first captured request, unless connection setup gave that number before.
     pub(super) first: Option<u64>,
     /// The highest number that arrived without being seen, and the arrival at which that was noticed.
     pub(super) arrived: Option<(u64, u64)>,
@@ -115,7 +117,7 @@ pub(super) struct RequestStream {
     pub(super) refused_from: Option<u64>,
     /// Held requests: number to arrival.
     pub(super) held: BTreeMap<u64, u64>,
-    /// Requests that the receiver refused; used if they turn out to have been accepted after all.
+    /// Requests that the receiver refused; used if the receiver turns out to have accepted them after all.
     pub(super) refused: Packets,
     pub(super) holes: VecDeque<(u64, u64)>,
     pub(super) reads: VecDeque<ReadRequest>,
@@ -125,44 +127,44 @@ pub(super) struct RequestStream {
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
     pub(super) repetitions: u32,
-    /// Time of its last request, or of the last response to one.
+    /// Time of the last request, or of the last response to one.
     pub(super) last_time: Time,
-    /// Time of the other end's last acknowledgement of something that it had not acknowledged before.
+    /// Time of the other end's last acknowledgement of a new request.
     pub(super) progress: Time,
     /// Time of the other end's last answer of any kind.
     pub(super) answered_at: Time,
-    /// Time of the other end's last refusal of a request, or the end of the pause for which it asked then.
+    /// Time of the other end's last refusal of a request, or the end of the requested pause.
     pub(super) refused_until: Time,
     /// Time of the last request that was sent again, and the number with which the sender began.
     pub(super) went_back: Time,
     pub(super) went_back_to: u64,
-    /// The requests that it has sent again since then.
+    /// Requests retransmitted since then.
     pub(super) again: AgainRun,
-    /// The last request that came after one that follows it, and was not sent again.
+    /// Last request that came after a later one without being a retransmission.
     pub(super) late: Option<u64>,
     /// The last request of a hole that had been given up when the request came.
     pub(super) passed: Option<u64>,
-    /// For how many nanoseconds this end waits for an acknowledgement at least, if it said so.
+    /// Least number of nanoseconds that this end waits for an acknowledgement, if announced.
     pub(super) ack_timeout: Option<u64>,
-    /// Start of its timer, if it is one that nothing but a request starts, and only if it is not running.
+    /// Start of the timer that only a request starts, and only while no timer runs.
     pub(super) started: Time,
-    /// The receiver asked for this number and what follows it again, and it has not come yet.
+    /// Number that the receiver asked for again, with all later ones, and that has not come yet.
     pub(super) asked: Option<u64>,
-    /// True if no copy of the requests that the receiver asked for was on its way then: a later refusal is of a later copy.
+    /// True if no copy of the requested packets was on the way: a later refusal is of a later copy.
     pub(super) is_asked_surely: bool,
-    /// The latest numbers that the receiver reported as missing. One that a run passes which began before it may be sent again once more:
-    /// the run began before its sender got the report.
+    /// The latest numbers that the receiver reported as missing. One that a run passes may be retransmitted once more
+    /// if the run began before the report: the sender had not got the report then.
     pub(super) reported: VecDeque<u64>,
-    /// The receiver was not ready for this number, which has not come again. Its sender waits for a time of its own, at least as long as
+    /// The receiver was not ready for this number, which has not come again. The sender pauses for at least as long as
     /// the receiver asked for.
     pub(super) not_ready: Option<u64>,
-    /// The last request was sent again; the next one of those that are sent again has this number or a higher one.
+    /// The last request was sent again; the next retransmitted request has this number or a higher one.
     pub(super) run: Option<u64>,
-    /// Time that the other end takes to acknowledge its requests.
+    /// Time that the other end takes to acknowledge requests of this end.
     pub(super) awaited: AwaitedAcknowledgements,
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
-    /// The lowest number that was acknowledged or refused before its first request was captured.
+    /// Lowest number that was acknowledged or refused before the first request of this end was captured.
     pub(super) answered: Option<NonZeroU64>,
     /// The lowest number of a packet that was retransmitted with a wrong checksum.
     pub(super) wrong_checksum: Option<u64>,
@@ -171,12 +173,13 @@ pub(super) struct RequestStream {
 }
 
 impl RequestStream {
-    /// The number that the receiver refused, if no packet with it was captured: its sender sent it all the same.
+    /// Returns the number that the receiver refused, if no packet with that number was captured: the sender did send
+    /// such a packet.
     pub(super) fn unseen(&self) -> Option<u64> {
         self.asked.filter(|asked| self.next == Some(*asked))
     }
 
-    /// The end goes back to this number, or to the one before it that its receiver asked for.
+    /// Notes that the end goes back to this number, or to the number before that the receiver asked for.
     pub(super) fn begin_again(&mut self, number: u64) {
         let end = self.captured_end();
         self.went_back_to = number;
@@ -192,7 +195,7 @@ impl RequestStream {
         self.reported.push_back(number);
     }
 
-    /// Returns true unless it is certain that the receiver lacks a request before this number, and throws the request with it away.
+    /// Returns true unless the receiver certainly lacks an earlier request, and so discards this one.
     pub(super) fn is_awaited(&self, number: u64) -> bool {
         !self.is_asked_surely || self.asked.is_none_or(|asked| asked >= number)
     }
@@ -209,12 +212,12 @@ impl RequestStream {
         number >= self.captured_end() || self.is_in_hole(number)
     }
 
-    /// Returns true if the request with this number is among those that were skipped and have not come late.
+    /// Returns true if the request with this number was skipped and has not come late.
     fn is_in_hole(&self, number: u64) -> bool {
         self.holes.iter().any(|(first, end)| (*first..*end).contains(&number))
     }
 
-    /// Returns what the capture holds of a request that its receiver reports as missing, if that is known.
+    /// Returns the copies in the capture of a request that the receiver reports as missing, if known.
     pub(super) fn missing(&self, number: u64, now: Time) -> Option<MissingPacket> {
         let least = self.awaited.least().unwrap_or(0);
         let is_captured = self.next.is_some_and(|next| number < next) && !self.is_in_hole(number)
@@ -238,8 +241,8 @@ impl RequestStream {
         reads.map(|read| read.missing(mtu)).sum()
     }
 
-    /// The path MTU is known, so what was guessed before is right or wrong. Returns how many numbers were taken for those of
-    /// responses and are not: with a larger path MTU, the capture lacks the requests with these numbers.
+    /// The path MTU is known, so what was guessed before is right or wrong. Returns the count of numbers that were
+    /// wrongly taken for responses: with a larger path MTU, the capture lacks the requests with these numbers.
     pub(super) fn measure(&mut self, mtu: u32) -> u64 {
         // The responses to the last Read request are counted before the request that follows them: they are no hole.
         if let Some(next) = self.next {
@@ -253,7 +256,7 @@ impl RequestStream {
         self.reads.iter_mut().map(wrong).sum()
     }
 
-    /// Returns true if something was sent at `next` or after it, while `next` itself is missing.
+    /// Returns true if a packet at or after `next` was seen but `next` was not.
     pub(super) fn has_hole(&self) -> bool {
         self.next.is_some_and(|next| {
             let there = self.held.keys().chain(self.refused.packets.keys());
@@ -262,15 +265,16 @@ impl RequestStream {
         })
     }
 
-    /// Takes what the receiver refused, except what it is known to have taken after all: the rest never arrived.
+    /// Removes the requests that the receiver refused, except those known to have been accepted: the rest never
+    /// arrived.
     pub(super) fn take_unaccepted(&mut self) -> Packets {
         self.refused.forget_before(self.next.unwrap_or_default());
         self.refused.take_from(self.arrived.map_or(0, |(highest, _)| highest + 1))
     }
 
     /// The number that the next request should have. If the responses to a Read request could not be counted, `number`
-    /// itself shows it, provided that it fits one of the possible path MTUs. That MTU is a guess, so it is used for
-    /// nothing else.
+    /// itself is the next number, provided that one of the possible path MTUs fits. That MTU is a guess, and has no
+    /// other use.
     pub(super) fn expected(&mut self, number: u64, mtu: Option<u32>) -> u64 {
         if self.next.is_none() {
             // If the capture begins in the middle, packets shortly before its first may come late.
@@ -304,7 +308,8 @@ impl RequestStream {
         }
     }
 
-    /// Returns true if a held request cannot be used yet because a request before it is missing. False does not say that it can.
+    /// Returns true if a buffered request has to wait because an earlier request is missing. With false, the request
+    /// may have to wait for another reason.
     pub(super) fn has_hole_before(&self, held: &HeldPacket) -> bool {
         let ahead = |next: u64| extend(Some(next), (held.number & 0xff_ffff) as u32).wrapping_sub(next);
         let is_numbered = self.unmeasured.is_none() && self.answered.is_none() && !self.guessed;
@@ -327,7 +332,7 @@ impl RequestStream {
         self.holes.push_back((first, end));
     }
 
-    /// Returns true if this is a packet of a hole that was given up; it is then taken out of the hole.
+    /// Returns true if this is a packet of a hole that was given up; the number is then removed from the gap.
     pub(super) fn is_late(&mut self, number: u64) -> bool {
         let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
@@ -366,7 +371,8 @@ impl RequestStream {
         1
     }
 
-    /// Returns the operation of a request; `None` if it is part of something whose beginning is not in the capture.
+    /// Returns the operation of a request; `None` for a later part of an operation whose beginning is not in the
+    /// capture.
     pub(super) fn kind<'a>(
         &mut self,
         number: u64,
@@ -399,8 +405,8 @@ impl RequestStream {
         }
     }
 
-    /// Returns the place of a part of the current RDMA Write. Packet numbers show it, so a hole in the middle leaves just a
-    /// hole in the data.
+    /// Returns the place of a part of the current RDMA Write. Packet numbers show the place, so a gap in the middle is
+    /// only a gap in the data.
     pub(super) fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
         let Write { first: beginning, target } = self.write?;
         let (length, whole) = (packet.length as u64, u64::from(target.length));
@@ -421,8 +427,8 @@ impl RequestStream {
 }
 
 impl ReadRequest {
-    /// The number after its last response. The number that was recorded with the request is only a bound if the path
-    /// MTU was unknown then.
+    /// Returns the number after the last response. The number that was recorded with the request is only a bound if the
+    /// path MTU was unknown then.
     pub(super) fn end(&self, mtu: Option<u32>) -> u64 {
         mtu.map_or(self.end, |mtu| self.end.min(self.first + responses(self.length, mtu)))
     }
@@ -434,7 +440,7 @@ impl ReadRequest {
     }
 
     /// Octets of the answer before this response. Every part but the last holds a path MTU of octets; the last one ends
-    /// the answer. `None` if it may be the response to another request that was not seen.
+    /// the answer. Returns `None` if the response may answer another request that was not seen.
     pub(super) fn place(&self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> Option<u64> {
         let (length, whole) = (packet.length as u64, u64::from(self.length));
         let at = match packet.last {
@@ -446,7 +452,8 @@ impl ReadRequest {
         (at + length <= whole).then_some(at)
     }
 
-    /// Records a response. False if it was seen before. `ranges` counts those of all Read requests.
+    /// Records a response. Returns false if the response was seen before. `ranges` is the number of ranges of all Read
+    /// requests.
     pub(super) fn note(&mut self, number: u64, ranges: &mut usize) -> bool {
         // Responses nearly always come in order.
         if let Some((_, end)) = self.seen.last_mut()
@@ -489,7 +496,7 @@ pub(super) fn responses(length: u32, mtu: u32) -> u64 {
     u64::from(length.div_ceil(mtu.max(1)).max(1))
 }
 
-/// Numbers that a request takes, as far as they are known: of an RDMA Read request, one for each response.
+/// Returns the count of numbers that a request takes, as far as known: of an RDMA Read request, one for each response.
 pub(super) fn request_span(packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
     match (packet.operation, packet.target, mtu) {
         (PacketKind::ReadRequest, Some(target), Some(mtu)) => responses(target.length, mtu),

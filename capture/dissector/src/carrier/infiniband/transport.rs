@@ -1,4 +1,4 @@
-//! One packet of the InfiniBand transport: the Base Transport Header and the headers its opcode calls for.
+//! One packet of the InfiniBand transport: the Base Transport Header and the further headers of the opcode.
 //!
 //! ```text
 //!  0         1         2         3
@@ -27,7 +27,7 @@ pub enum PacketKind {
     ReadResponse,
     /// An acknowledgement, positive or negative.
     Acknowledge,
-    /// An atomic operation's request; it takes one packet sequence number.
+    /// An atomic operation's request; such a request takes one packet sequence number.
     Atomic,
     /// The answer to one.
     AtomicAcknowledge,
@@ -63,16 +63,16 @@ pub enum Syndrome {
     Failed(u8),
 }
 
-/// A transport packet, borrowed from its frame.
+/// A transport packet, borrowed from a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport<'a> {
-    /// The opcode as it is on the wire.
+    /// The opcode on the wire.
     pub opcode: u8,
     /// Operation of the packet.
     pub operation: PacketKind,
-    /// True if the packet begins its message.
+    /// True for the first packet of a message.
     pub first: bool,
-    /// True if the packet ends its message.
+    /// True for the last packet of a message.
     pub last: bool,
     /// True if the sender asks for an acknowledgement.
     pub asks: bool,
@@ -86,7 +86,7 @@ pub struct Transport<'a> {
     pub syndrome: Option<Syndrome>,
     /// The handle that Send With Invalidate names.
     pub invalidates: Option<u32>,
-    /// The data, as far as it was captured.
+    /// Captured part of the data.
     pub data: &'a [u8],
     /// Octets of data in the packet, on the wire.
     pub length: usize,
@@ -123,12 +123,12 @@ const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
 }
 
 impl<'a> Transport<'a> {
-    /// True for a datagram of connection management, or another one to its queue pair.
+    /// Returns true for a datagram to the queue pair of connection management.
     pub(crate) const fn is_management(&self) -> bool {
         self.opcode == DATAGRAM && self.queue_pair == 1
     }
 
-    /// Reads a packet that begins with its BTH and ends before its ICRC; `length` is its length on the wire.
+    /// Decodes a packet from the BTH up to but not including the ICRC; `length` is the length on the wire.
     ///
     /// # Errors
     /// [`EndOfInput`] if the headers themselves are cut.
@@ -184,14 +184,14 @@ impl<'a> Transport<'a> {
         Ok(())
     }
 
-    /// Returns true if the packet takes a number from its own sender's sequence; other packets carry the number that
-    /// they answer.
+    /// Returns true if the packet takes a number from the sender's own sequence; other packets carry the number of the
+    /// request that they answer.
     #[must_use]
     pub(crate) const fn is_request(&self) -> bool {
         matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)
     }
 
-    /// The transport service of a packet of [`PacketKind::Other`], as its opcode says it.
+    /// Returns the transport service in the opcode of a packet of [`PacketKind::Other`].
     pub(crate) const fn service_name(&self) -> &'static str {
         match self.opcode >> 5 {
             0b001 => "UC",
@@ -208,7 +208,7 @@ impl<'a> Transport<'a> {
         matches!(self.opcode, 0x80 | 0x81)
     }
 
-    /// Returns the type of the operation that it carries part of, if RPC-over-RDMA uses that type.
+    /// Returns the type of the operation in the packet, if RPC-over-RDMA uses that type.
     pub(crate) const fn operation_type(&self) -> Option<OperationType> {
         match self.operation {
             PacketKind::Send => Some(OperationType::Send),

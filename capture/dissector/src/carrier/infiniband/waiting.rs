@@ -5,7 +5,7 @@ use super::transport::{PacketKind, Transport};
 use crate::carrier::copies::PacketCapture;
 use crate::link::Carrier;
 
-/// The most packets, and octets of them, that wait for a flow's counterpart.
+/// The most packets that wait for a flow's counterpart.
 const PACKETS: usize = 2048;
 const OCTETS: usize = 4 << 20;
 

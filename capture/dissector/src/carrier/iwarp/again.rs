@@ -1,6 +1,6 @@
 //! Segments that TCP sent again, and the cause of each.
 //!
-//! TCP sends a segment again because duplicate or selective acknowledgements say that it is missing (a fast retransmission: RFC
+//! TCP retransmits a segment because duplicate or selective acknowledgements report a gap (a fast retransmission: RFC
 //! 5681 section 3.2, RFC 6675 section 2), or because no acknowledgement came in time (RFC 6298).
 
 use crate::carrier::operation::Places;
@@ -14,38 +14,39 @@ const DUPLICATES: u8 = 3;
 /// Data that one end has sent again, and was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Again {
-    /// The place after the last octet that it is known to have sent.
+    /// Place after the last octet that the end is known to have sent.
     sent: u64,
-    /// Time of its last segment that had data, or shows that it has sent more.
+    /// Time of the last segment with data, or of one that shows later octets.
     last_time: Time,
     /// The holes that the other end reported last.
     asked: Option<ReportedHoles>,
     /// Time of the other end's last report of a hole.
     asked_at: Time,
-    /// Time of the other end's last acknowledgement of something new, and the place that it reached.
+    /// Time of the other end's last acknowledgement of something new, and the acknowledged place.
     progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
-    /// Nanoseconds for which it had waited when its timer ran out last.
+    /// Nanoseconds that the end had waited at the last time-out.
     timer: u64,
     /// The place after everything that was sent again since the last time-out.
     filled: u64,
-    /// The places from the first segment that came late to the end of the last, as far as they were not acknowledged then. The other
-    /// end may report them as missing, because they reach it late too.
+    /// Places from the first late segment to the last, as far as they were not acknowledged then. The other end may
+    /// report these places as missing, because the segments are late there too.
     late: Option<Places>,
-    /// The last acknowledgement of the other end, and its window.
+    /// Last acknowledgement of the other end, and the advertised window.
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
     duplicates: u8,
     /// The other end reports what has arrived behind holes.
     is_selective: bool,
-    /// The recovery of lost data that it began last.
+    /// Last recovery of lost data that the end began.
     recovery: Option<LossRecovery>,
-    /// Time of the last segment that it sent again.
+    /// Time of the last retransmitted segment.
     again_at: Option<Time>,
-    /// The last segment that it sent again, unless that has filled a hole of the other end.
+    /// Last retransmitted segment, unless a gap of the other end was filled by that segment.
     last: Option<Places>,
-    /// Segments that it sent again and that filled no hole so far: each may have been there, and makes one duplicate acknowledgement.
+    /// Number of retransmitted segments that filled no gap so far: each may have been there, and makes one duplicate
+    /// acknowledgement.
     in_vain: u32,
 }
 
@@ -55,18 +56,18 @@ struct ReportedHoles {
     /// The place of the first one, and the place after the last.
     first: u64,
     end: u64,
-    /// Time of their first report, and the place from which on they were reported later.
+    /// Time of the first report, and the place from which on later reports came first.
     since: Time,
     newest: (u64, Time),
-    /// The place after the last of them that the last report shows. Duplicate acknowledgements show none if they may answer what
-    /// was sent again in vain.
+    /// Place after the last gap in the last report. Duplicate acknowledgements that may answer useless retransmissions
+    /// report no gap.
     certain: u64,
 }
 
 /// An end sends again what was lost.
 #[derive(Clone, Copy, Debug)]
 struct LossRecovery {
-    /// The place after everything that it had sent when it began.
+    /// Place after everything that the end had sent at the beginning of the recovery.
     until: u64,
     /// True if something was lost.
     is_certain: bool,
@@ -92,11 +93,11 @@ pub(super) struct TcpAcknowledgement {
     /// True if the segment is nothing but an acknowledgement.
     pub(super) is_bare: bool,
     pub(super) time: Time,
-    /// Nanoseconds that its sender takes at least to acknowledge, if that was measured.
+    /// Nanoseconds that the other end takes at least to acknowledge, if measured.
     pub(super) least: Option<u64>,
 }
 
-/// State of an end before it sends a segment.
+/// State of an end before a segment is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SenderState {
     /// Nanoseconds since the end last sent data.
@@ -105,14 +106,14 @@ pub(super) struct SenderState {
     pub(super) sent: u64,
 }
 
-/// Time that an end had waited when it sent something again.
+/// Time that an end had waited before a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
     /// Nanoseconds since the end last sent anything.
     pub(super) silence: u64,
     /// Time at which the octets to be acknowledged were sent, if that is known.
     pub(super) unacknowledged: Option<Time>,
-    /// Nanoseconds after which it has reacted to something that the other end sent, at least, if that is known.
+    /// Least number of nanoseconds in which the end reacts to the other end, if known.
     pub(super) reaction: Option<u64>,
 }
 
@@ -138,7 +139,7 @@ impl Again {
         SenderState { silence: time.0.saturating_sub(last.0), sent }
     }
 
-    /// The other end acknowledges what this end sends. Returns what it reports of holes, if it reports any.
+    /// The other end acknowledges what this end sends. Returns the reported gaps, if there is a report.
     pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> Option<HoleReport> {
         let TcpAcknowledgement { place, beyond, window, is_bare, time, least } = acknowledgement;
         let before = self.acknowledged.replace((place, window));
@@ -205,8 +206,8 @@ impl Again {
         [self.go_back(segment, waited), Some(RecoveryKind::SentAgain)]
     }
 
-    /// Takes a segment that is captured for the first time, after one that follows it. It was sent again, unless it may
-    /// just be late; `is_again` says so if the segment itself shows that.
+    /// Takes a segment that is captured for the first time, after a later one. Such a segment is a retransmission,
+    /// unless it may just be late; `is_again` says so if the segment itself shows that.
     pub(super) fn filling(&mut self, segment: Places, waited: Waited, is_again: Option<bool>) -> Option<Signs> {
         let may_answer = || self.may_answer(segment.first, waited.reaction) || waited.silence >= SILENCE;
         if !is_again.unwrap_or_else(may_answer) {
@@ -255,14 +256,15 @@ impl Again {
         }
     }
 
-    /// Returns true if this end may send this because it was asked for. It takes some time to react to that.
+    /// Returns true if this segment may be a requested retransmission. A sender takes some time to react to a request.
     fn may_answer(&self, place: u64, reaction: Option<u64>) -> bool {
         let soonest = reaction.map_or(SILENCE, |reaction| reaction / 2);
         let is_soon = |holes: &ReportedHoles| self.last_time.0.saturating_sub(holes.since(place).0) < soonest;
         self.is_asked(place) && !self.asked.as_ref().is_some_and(is_soon)
     }
 
-    /// Returns true if the other end has reported that this octet is missing, and it was not sent again since.
+    /// Returns true if the other end has reported that this octet is missing, and the octet was not retransmitted
+    /// since.
     pub(super) fn is_missing(&self, place: u64) -> bool {
         let is_reported = self.asked.is_some_and(|holes| holes.contain(place) && place < holes.certain);
         is_reported && !self.is_late(place) && place >= self.filled
@@ -288,7 +290,7 @@ impl Again {
         self.acknowledged.is_some_and(|(place, _)| place >= end)
     }
 
-    /// Returns true if the other end asked for this, or this end is sending again what is before it.
+    /// Returns true if the other end asked for this octet, or this end is retransmitting earlier octets.
     pub(super) fn is_asked(&self, place: u64) -> bool {
         self.asked.is_some_and(|holes| holes.contain(place)) || self.run.is_some_and(|run| place >= run)
     }

@@ -1,9 +1,9 @@
-//! Connections: the segments of each, and its state.
+//! Connections: the segments of each, and the state of each.
 //!
-//! A TCP connection is followed if it begins with an MPA request or reply; one to or from a service port
-//! (`Config::ports`) is also followed from its middle. Nothing is kept of the others. A connection is over when another
-//! one uses its ports: a SYN or a set-up frame that is not its own shows that, and so does a long row of segments that
-//! do not fit it.
+//! A TCP connection is followed if the first octets are an MPA request or reply; a connection to or from a service port
+//! (`Config::ports`) is also followed from the middle. Nothing is kept of the others. A connection is over when another
+//! one uses the same ports: a foreign SYN or setup frame shows that, and so does a long row of segments that do not
+//! fit.
 
 use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
@@ -23,7 +23,7 @@ use crate::link::{Address, Carrier, TcpSegment};
 
 /// The most connections that are followed at a time; the quarter that was unused for longest makes room.
 const CONNECTIONS: usize = 1024;
-/// Keeps these keys apart from those of connections between queue pairs.
+/// Keeps the keys of TCP connections apart from those of queue pairs.
 const FIRST_KEY: u64 = 1 << 63;
 /// A SYN is at most this many segments late.
 const YOUNG: u64 = 64;
@@ -31,7 +31,7 @@ const YOUNG: u64 = 64;
 /// A hole of more octets may contain the end of a connection and the set-up of another between the same ports.
 const FAR: u64 = 1 << 24;
 
-/// The most signs of loss of a connection that are remembered before iWARP is found in it.
+/// The most indications of loss that are remembered on a connection before iWARP is found.
 const EARLY: usize = 1024;
 
 /// The two ends that a segment names.
@@ -46,16 +46,16 @@ struct TcpFlow {
 pub(crate) struct Checked {
     /// FPDUs whose CRC is in force and wrong.
     pub wrong: u64,
-    /// Segments that were wrongly taken for those of an iWARP connection: no iWARP was found in it.
+    /// Segments wrongly taken for iWARP: no iWARP was found on the connection.
     pub foreign: u64,
 }
 
 /// The connections to follow, and the operations to leave out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    /// True if the segment goes to a service port: its connection is then also followed from its middle.
+    /// True if the segment goes to a service port: the connection is then also followed from the middle.
     pub to_service: bool,
-    /// The same, if it comes from one.
+    /// True if the segment comes from a service port.
     pub from_service: bool,
     /// True to leave out FPDUs with a wrong CRC, as a receiver does.
     pub verify_crc: bool,
@@ -91,7 +91,7 @@ struct Syns {
     times: u32,
 }
 
-/// A sign of loss, and the end and the segment that show it.
+/// An indication of loss, with the sender and frame of the segment.
 #[derive(Clone, Copy, Debug)]
 struct EarlySign {
     by: Origin,
@@ -102,16 +102,17 @@ struct EarlySign {
 #[derive(Debug)]
 struct IwarpConnection<S> {
     connection: Connection,
-    /// Present once there is something to report about it.
+    /// Session, once there is something to report.
     session: Option<S>,
     /// Signs of loss that came before the session.
     early: Vec<EarlySign>,
-    /// For each end, its last packet before the session that was captured after its acknowledgement, and how many were.
+    /// For each end, the last packet before the session that was captured after an acknowledgement of the packet, and
+    /// the number of such packets.
     late: Sides<Option<(Stamp, AcknowledgementOrder)>>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
-    /// True if iWARP was found in it.
+    /// True if iWARP was found.
     is_iwarp: bool,
     /// Orphans, and Terminates.
     counts: Sides<Counts>,
@@ -140,7 +141,7 @@ impl<S> Default for Connections<S> {
 }
 
 impl<S> Connections<S> {
-    /// Takes the next segment of the capture; false if it does not belong to a connection that is followed.
+    /// Takes the next segment of the capture; returns false for a segment of a connection that is not followed.
     #[inline]
     pub(crate) fn segment(
         &mut self,
@@ -235,7 +236,8 @@ impl<S> Connections<S> {
         core::mem::take(&mut self.checked)
     }
 
-    /// The connection of a segment, and who sent it. An unknown connection begins with it, if it is to be followed.
+    /// Returns the connection and the sender of a segment. An unknown connection begins with the segment, if the
+    /// connection is to be followed.
     fn find(
         &mut self,
         segment: &TcpSegment<'_>,
@@ -362,8 +364,8 @@ impl<S> TcpEntry<S> {
     }
 
     /// Returns true if a segment begins another connection between the same ports, or belongs to one that began unseen.
-    /// A SYN may be captured late. A set-up frame fills its segment, and is not one if octets of this connection are
-    /// expected there.
+    /// A SYN may be captured late. A setup frame fills a whole segment, and octets of this connection are not expected
+    /// there.
     fn is_replaced_by(&self, from: Side, segment: &TcpSegment<'_>) -> bool {
         let reassembly = &self.reassembly;
         let is_setup = Setup::length(segment.octets) == Some(segment.length);
@@ -493,7 +495,7 @@ impl<S> IwarpConnection<S> {
         self.report(by, places, kind, sink);
     }
 
-    /// Begins the session, if there is none, with the signs of loss that came before it.
+    /// Begins the session, if there is none, with the indications of loss so far.
     fn begin_session<H: Handler<Session = S>>(&mut self, sink: &mut IwarpSink<'_, H>) {
         if self.session.is_none() {
             let session = self.session.insert(sink.handler.opened(&self.connection));
@@ -547,8 +549,8 @@ impl<S> IwarpConnection<S> {
         }
     }
 
-    /// Tells each stream what the two ends agreed on: an end sends markers if the other asked for them, and CRCs are in
-    /// force if either asked (RFC 5044 section 7.1.1).
+    /// Tells each stream what the two ends agreed on: an end sends markers if the other end asked for markers, and CRCs
+    /// are in force if either end asked (RFC 5044 section 7.1.1).
     fn agree(&mut self) {
         let crcs = [self.said.active, self.said.passive].map(|said| said.map(|said| said.crc));
         let crc = match crcs {

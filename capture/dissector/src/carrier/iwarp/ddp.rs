@@ -1,4 +1,4 @@
-//! DDP segments, and the octet in them that is RDMAP's (RFC 5041 section 4, RFC 5040 section 4.1).
+//! DDP segments, with the octet of RDMAP (RFC 5041 section 4, RFC 5040 section 4.1).
 //!
 //! ```text
 //! tagged                            untagged
@@ -18,7 +18,7 @@ const LAST: u8 = 0x40;
 const DDP_RESERVED_AND_VERSION: u8 = 0x3f;
 const DDP_VERSION: u8 = 0x01;
 const RDMAP_RESERVED: u8 = 0x30;
-/// RFC 5040's version; that of the RDMA Consortium before it is 0.
+/// RFC 5040's version; the earlier version of the RDMA Consortium is 0.
 const RDMAP_VERSION: u8 = 0x40;
 const OPCODE: u8 = 0x0f;
 
@@ -52,7 +52,7 @@ impl Opcode {
     /// Atomic Response (RFC 7306).
     pub const ATOMIC_RESPONSE: Self = Self(0xb);
 
-    /// Its name; `None` if it has none.
+    /// Its name; `None` for an unknown opcode.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -72,7 +72,7 @@ impl Opcode {
         })
     }
 
-    /// The queue of its untagged messages; `None` if they are tagged, or there is no such message.
+    /// Returns the queue of untagged messages with this opcode; `None` for tagged messages and unknown opcodes.
     #[must_use]
     pub const fn queue(self) -> Option<u32> {
         match self.0 {
@@ -84,7 +84,7 @@ impl Opcode {
         }
     }
 
-    /// Returns true if its messages are tagged.
+    /// Returns true for opcodes of tagged messages.
     #[must_use]
     pub const fn is_tagged(self) -> bool {
         matches!(self, Self::WRITE | Self::READ_RESPONSE)
@@ -123,11 +123,11 @@ pub enum Placement {
 pub struct DdpSegment<'a> {
     /// Operation that the message is part of.
     pub opcode: Opcode,
-    /// True if it is the last of its message.
+    /// True for the last segment of a message.
     pub last: bool,
     /// Destination of the data.
     pub placement: Placement,
-    /// Its data, as far as it was captured.
+    /// Captured part of the data.
     pub data: &'a [u8],
     /// Octets the data had on the wire.
     pub length: usize,
@@ -140,7 +140,7 @@ impl<'a> DdpSegment<'a> {
     pub const UNTAGGED_LEN: usize = 18;
 
     /// Reads the segment in a ULPDU of `length` octets. `None` if RFC 5040, RFC 7306 and the RDMA Consortium do not
-    /// define it, or its header is incomplete.
+    /// define such a segment, or the header is incomplete.
     #[must_use]
     pub fn decode(ulpdu: &'a [u8], length: usize) -> Option<Self> {
         let [ddp, rdmap, ..] = *ulpdu else { return None };

@@ -1,13 +1,13 @@
-//! From the octets of one end to its set-up frame and its FPDUs.
+//! From the octets of one end to the setup frame and the FPDUs.
 //!
 //! While nothing is missing, each FPDU says where the next one begins. After a hole, or if the capture begins in the
-//! middle, the next beginning has to be found: markers point to it; without them it is looked for at the start of a
-//! segment, where senders put it (RFC 5044 section 5). What is found is believed if the FPDU's headers are right and
-//! its CRC is too, or, without CRCs, if it ends where a segment ends or where more valid headers follow. Until then
+//! middle, the next beginning has to be found: markers point there; without markers, the search is at the start of each
+//! segment, where senders begin an FPDU (RFC 5044 section 5). A found FPDU is accepted if the headers and the CRC are
+//! right, or, without CRCs, if the FPDU ends where a segment ends or where more valid headers follow. Until then
 //! nothing is given.
 //!
-//! If the capture lacks the set-up, it is not known whether there are markers and CRCs. Then every FPDU has to pass
-//! that test until one is as long as the distance between two markers, or until markers are found in exactly one place.
+//! Without the connection setup, the use of markers and CRCs is unknown. Then every FPDU has to pass that test until
+//! one is as long as the distance between two markers, or until markers are found in exactly one place.
 //!
 //! Wrong CRCs are always counted. With `verify_crc`, the FPDU is also dropped, as a receiver would.
 //! If no CRC is in force, the field is ignored.
@@ -26,7 +26,7 @@ const SURELY_MARKED: usize = 512;
 /// Output of the framing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Framed<'a> {
-    /// The frame that set the connection up, and the place in the stream after it.
+    /// The frame of connection setup, and the place in the stream after the frame.
     Setup(Setup<'a>, u64),
     /// The content of an FPDU.
     Segment {
@@ -51,18 +51,18 @@ enum FramingState {
     Beginning,
     /// FPDUs follow each other.
     Following,
-    /// It is not known where the next FPDU begins.
+    /// The beginning of the next FPDU is unknown.
     Searching,
 }
 
 /// Use of CRCs on a connection (RFC 5044 section 7.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CrcUse {
-    /// One of the ends asked for them, or an FPDU had a right one.
+    /// One of the ends asked for CRCs, or an FPDU had a right one.
     InForce,
-    /// Neither end asked for them, or two FPDUs had wrong ones: the field is ignored.
+    /// Neither end asked for CRCs, or two FPDUs had wrong ones: the field is ignored.
     Ignored,
-    /// The capture lacks the set-up, and no FPDU has shown it yet.
+    /// The capture lacks the connection setup, and no FPDU has shown the use of CRCs yet.
     #[default]
     Unknown,
     /// The same, and one FPDU had a wrong CRC. Were CRCs in force, that would have ended the connection.
@@ -90,8 +90,7 @@ impl CrcUse {
         }
     }
 
-    /// Returns true if `crc` shows that what looks like an FPDU is one, and false if `crc` shows that it is none;
-    /// `None` if it shows neither.
+    /// Returns true if `crc` proves a supposed FPDU, and false if `crc` disproves the FPDU; `None` for no proof.
     const fn confirms(self, crc: FpduCrc) -> Option<bool> {
         match (self, crc) {
             (_, FpduCrc::Right) => Some(true),
@@ -114,16 +113,16 @@ enum FpduCrc {
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: FramingState,
-    /// Positions of the markers, if they are known.
+    /// Positions of the markers, if known.
     markers: Option<Markers>,
     crc: CrcUse,
-    /// True if the current FPDU was found by its looks and has not been confirmed.
+    /// True if the current FPDU was found by plausible headers and has not been confirmed.
     is_doubtful: bool,
     /// Beginning of the current frame.
     start: u64,
-    /// The captured frame in which it begins.
+    /// First captured frame of the current FPDU.
     began: Stamp,
-    /// The part of it that was captured without a gap, and how much has come on the wire.
+    /// Octets of the current FPDU that were captured without a gap.
     octets: Vec<u8>,
     length: usize,
     /// The data of an FPDU whose markers were taken out.
@@ -138,7 +137,7 @@ enum FpduVerdict {
 }
 
 impl Framing {
-    /// Sets what the two ends agreed on, as far as it is known.
+    /// Sets the agreement of the two ends, as far as known.
     pub(super) fn agree(&mut self, markers: Option<Markers>, crc: CrcUse) {
         self.markers = markers.or(self.markers);
         if crc != CrcUse::Unknown {
@@ -194,7 +193,7 @@ impl Framing {
         }
     }
 
-    /// Gathers a frame, and gives it when it is complete. `None` if more is needed.
+    /// Collects the octets of a frame, and emits the frame when complete. `None` if more is needed.
     fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Framed<'_>)) -> Option<FpduVerdict> {
         let rest = piece.octets.get(*at..).unwrap_or_default();
         let left = piece.length - *at;
@@ -234,7 +233,7 @@ impl Framing {
         None
     }
 
-    /// Keeps the next `length` octets of a frame, as far as nothing before them is missing.
+    /// Stores the next `length` octets of a frame, if no earlier octet is missing.
     fn gather(&mut self, octets: &[u8], length: usize) {
         if self.octets.len() == self.length {
             self.octets.extend_from_slice(octets.get(..length).unwrap_or(octets));
@@ -242,7 +241,8 @@ impl Framing {
         self.length += length;
     }
 
-    /// Octets of the frame that begins with `octets`; `None` if there are too few, or it is not a set-up frame.
+    /// Octets of the frame that begins with `octets`; `None` if more octets are needed, or for anything but a setup
+    /// frame.
     fn frame_length(&self, octets: &[u8]) -> Option<usize> {
         match self.state {
             FramingState::Beginning => Setup::length(octets),
@@ -307,7 +307,7 @@ impl Framing {
         FramedOctets { place: self.start, octets, kind: FramedKind::Fpdu { marker } }
     }
 
-    /// The part of the current FPDU that has come. `None` if it is not certain that it is one.
+    /// The part of the current FPDU that has come. `None` if the beginning of the FPDU is not certain.
     pub(super) fn unfinished(&self) -> Option<FramedOctets<'_>> {
         let is_known = self.state == FramingState::Following && !self.is_doubtful && self.length > 0;
         is_known.then(|| self.fpdu(&self.octets))
@@ -326,7 +326,7 @@ impl Framing {
         self.crc = self.crc.after(crc);
     }
 
-    /// Returns the offset in a piece, at `from` or after it, at which an FPDU may begin.
+    /// Returns the next offset in a piece, from `from` on, at which an FPDU may begin.
     fn find(&mut self, piece: &Piece<'_>, from: usize) -> Option<usize> {
         if from == 0 && piece.begins {
             if self.markers.is_none() {
@@ -345,7 +345,8 @@ impl Framing {
         })
     }
 
-    /// Returns the positions of the markers, if a segment begins with a complete FPDU that has them in exactly one place.
+    /// Returns the positions of the markers, if a segment begins with a complete FPDU whose markers fit in exactly one
+    /// way.
     fn marked(&self, piece: &Piece<'_>) -> Option<Markers> {
         if self.fits(piece, Markers::None) {
             return None; // this FPDU may be too short to hold one
@@ -394,7 +395,7 @@ mod tests {
     use super::*;
     use crate::carrier::operation::{Side, Stamp};
 
-    /// An FPDU with a Send of this many octets, without markers; its CRC is right.
+    /// An FPDU with a Send of this many octets, without markers; the CRC is right.
     fn fpdu(number: u8, octets: usize) -> Vec<u8> {
         let header = [0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number, 0, 0, 0, 0];
         let mut fpdu = [&(18 + octets as u16).to_be_bytes()[..], &header, &vec![number; octets]].concat();
@@ -407,7 +408,7 @@ mod tests {
         fpdu
     }
 
-    /// The numbers of the Sends that are found, `!` for what is lost; each piece has its place, and begins a segment or
+    /// The numbers of the Sends that are found, `!` for what is lost; each piece has a place, and begins a segment or
     /// not.
     fn found(framing: &mut Framing, pieces: &[(u64, &[u8], bool)]) -> String {
         let mut words = String::new();

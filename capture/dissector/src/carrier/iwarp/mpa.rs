@@ -9,7 +9,7 @@
 //! 20  private data
 //! ```
 //! If markers are in use, there is one at every 512th octet of the stream, beginning with the first after the set-up
-//! frame: two octets of zero, then its distance from the ULPDU_Length before it, which is zero between two FPDUs.
+//! frame: two octets of zero, then the distance from the previous ULPDU_Length, which is zero between two FPDUs.
 
 use crc::{CRC_32_ISCSI, Crc, Table};
 
@@ -41,11 +41,11 @@ static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 /// A frame that sets a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup<'a> {
-    /// True if it is a reply; otherwise it is a request.
+    /// True for a reply; false for a request.
     pub is_reply: bool,
-    /// M: its receiver must put markers into what it sends.
+    /// M: the receiver of the frame must put markers into sent data.
     pub markers: bool,
-    /// C: its sender wants CRCs. They are in force if either end wants them.
+    /// C: the sender wants CRCs. CRCs are in force if either end wants them.
     pub crc: bool,
     /// R: the connection is refused.
     pub rejected: bool,
@@ -68,7 +68,7 @@ impl<'a> Setup<'a> {
         octets.first_chunk().is_some_and(|key| [REQUEST, REPLY].contains(key))
     }
 
-    /// Octets of the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
+    /// Octets of the frame that `octets` begins with; `None` for other octets, and for an incomplete header.
     #[must_use]
     pub fn length(octets: &[u8]) -> Option<usize> {
         let [.., l0, l1] = *octets.first_chunk::<SETUP_LEN>()?;
@@ -76,7 +76,7 @@ impl<'a> Setup<'a> {
         (Self::is_begun_by(octets) && length <= PRIVATE_DATA).then_some(Self::LEN + length)
     }
 
-    /// Reads the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
+    /// Reads the frame that `octets` begins with; `None` for other octets, and for an incomplete header.
     #[must_use]
     pub fn decode(octets: &'a [u8]) -> Option<Self> {
         let length = Self::length(octets)?;
@@ -110,7 +110,7 @@ impl<'a> Setup<'a> {
 pub enum Markers {
     /// The stream has no markers.
     None,
-    /// One begins at this place in the stream, and at every 512th octet from it.
+    /// Markers begin at this place in the stream, 512 octets apart.
     At(u64),
 }
 
@@ -144,7 +144,8 @@ impl Markers {
         }
     }
 
-    /// Octets of the stream taken by the FPDU that begins with `octets` at `place`; `None` if its length is missing.
+    /// Octets of the stream taken by the FPDU that begins with `octets` at `place`; `None` if the length field is
+    /// missing.
     #[must_use]
     pub fn fpdu_length(self, place: u64, octets: &[u8]) -> Option<usize> {
         let (length, _) = octets.get(self.before(place)..)?.split_first_chunk()?;
@@ -152,7 +153,7 @@ impl Markers {
         Some(self.length(place, (LENGTH_LEN + ulpdu).next_multiple_of(4) + CRC_LEN))
     }
 
-    /// The markers in `octets`, which begin at `place`: the distance of each from there, and what it says.
+    /// The markers in `octets`, which begin at `place`: the offset and the content of each.
     pub fn iter(self, place: u64, octets: &[u8]) -> impl Iterator<Item = (usize, [u8; MARKER_LEN])> + '_ {
         let first = self.next(place).unwrap_or(usize::MAX);
         let places = core::iter::successors(Some(first), |at| at.checked_add(MARKER_SPACING as usize));
@@ -169,7 +170,7 @@ impl Markers {
         })
     }
 
-    /// The content of `octets`, which begin at `place`, without markers; `room` is space for it.
+    /// The content of `octets`, which begin at `place`, without markers; `room` is scratch space.
     #[must_use]
     pub fn without<'a>(self, place: u64, octets: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
         let Some(first) = self.next(place).filter(|first| *first < octets.len()) else { return octets };
@@ -185,7 +186,7 @@ impl Markers {
     }
 }
 
-/// The ULPDU in the content of an FPDU, as far as it was captured, and its length.
+/// Returns the captured part of the ULPDU in the content of an FPDU, and the length of the ULPDU.
 #[must_use]
 pub fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
     let (length, rest) = content.split_first_chunk()?;
@@ -193,13 +194,13 @@ pub fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
     Some((rest.get(..length).unwrap_or(rest), length))
 }
 
-/// The CRC of an FPDU, as it is on the wire: of everything before it.
+/// Returns the CRC of an FPDU, in the octet order of the wire: a checksum of all earlier octets.
 #[must_use]
 pub fn crc(covered: &[u8]) -> [u8; CRC_LEN] {
     CRC32C.checksum(covered).to_le_bytes()
 }
 
-/// Returns true if the CRC at the end of a whole FPDU is right. It covers markers too (RFC 5044 section 4.4).
+/// Returns true if the CRC at the end of a whole FPDU is right. The CRC covers markers too (RFC 5044 section 4.4).
 #[must_use]
 pub fn crc_is_right(fpdu: &[u8]) -> bool {
     fpdu.split_last_chunk().is_some_and(|(covered, last)| crc(covered) == *last)
@@ -215,7 +216,7 @@ mod tests {
         [&header[..], &[0; 24], &[0x52, 0x23, 0x99, 0x83]].concat()
     }
 
-    /// RFC 5044 figure 6: an FPDU with a marker in it, 20 octets from its beginning.
+    /// RFC 5044 figure 6: an FPDU with a marker at octet 20.
     fn figure_6() -> Vec<u8> {
         let header = [0, 0x2a, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0x14];
         [&header[..], &[0; 24], &[0x84, 0x92, 0x58, 0x98]].concat()

@@ -1,12 +1,13 @@
 //! From DDP segments to operations (RFC 5040 section 5).
 //!
-//! A segment says where it belongs: a tagged one by handle and offset, one of a Send by message number and offset. What
-//! remains is to notice what is missing between Sends, and to find the request that a Read Response answers.
+//! A segment names the place of its data: a tagged one by handle and offset, one of a Send by message number and
+//! offset. What remains is to notice what is missing between Sends, and to find the request that a Read Response
+//! answers.
 //!
 //! A Read Response names the requester's memory, not the request, and the requester may use that memory again for
-//! another request. It is matched to the latest acknowledged request for that memory. If octets
-//! of both ends were lost since that request, the end of the first answer and the second request may both have been
-//! missed; then the response is left out.
+//! another request. A response is matched to the latest acknowledged request for that memory. If octets of both ends
+//! were lost since that request, the end of the first answer and the second request may both have been missed; then the
+//! response is left out.
 
 use std::collections::VecDeque;
 
@@ -23,19 +24,19 @@ use crate::file::Time;
 /// Read Requests whose answers may still come.
 const READS: usize = 256;
 
-/// A segment of an end, and its place in the streams.
+/// A segment of an end, and the place in the streams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
-    /// The frame in which its FPDU begins.
+    /// First frame of the FPDU.
     pub(super) began: Stamp,
     pub(super) segment: DdpSegment<'a>,
     /// Places of the segment's FPDU.
     pub(super) places: Places,
-    /// If it came with a copy that was sent later: when it was first sent, or what follows it.
+    /// For a retransmitted segment: the time at which the segment, or the next octets, were first sent.
     pub(super) first_sent: Option<Time>,
-    /// Place up to which its sender had received the other end's data.
+    /// Place up to which the sender had received the other end's data.
     pub(super) acknowledges: Option<u64>,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Received<'a> {
 pub(super) enum Did<'a> {
     Operation(Operation<'a>),
     Terminate(Terminate),
-    /// It belongs to nothing that is known.
+    /// A segment that belongs to no known operation.
     Orphan,
 }
 
@@ -55,7 +56,7 @@ struct ReadState {
     handle: u32,
     offset: u64,
     length: u32,
-    /// End of its FPDU in the requester's stream.
+    /// End of the FPDU in the requester's stream.
     end: u64,
     /// True if octets of the requester were lost since.
     requester_lost: bool,
@@ -105,7 +106,7 @@ impl Rdmap {
         }
     }
 
-    /// Takes a segment and gives what it means.
+    /// Takes a segment and emits the operations in the segment.
     pub(super) fn segment(&mut self, received: &Received<'_>, out: &mut impl FnMut(Did<'_>)) {
         let segment = &received.segment;
         match (segment.opcode, segment.placement) {
@@ -212,8 +213,8 @@ impl Rdmap {
         Ok((length > 0).then_some(kind))
     }
 
-    /// Returns the place of a Read Response in the answer to its request: the last request for the memory at `address` that the responder
-    /// had received.
+    /// Returns the place of a Read Response in the answer to a request: the last request for the memory at `address`
+    /// that the responder had received.
     fn find_read(&mut self, received: &Received<'_>, address: MemoryAddress) -> Option<ReadPlace> {
         let MemoryAddress { handle, offset } = address;
         let length = received.segment.length as u64;

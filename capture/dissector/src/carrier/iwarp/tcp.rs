@@ -1,14 +1,12 @@
-//! From the segments of one TCP connection, as a capture holds them, to the octets of both ends: in order, and once
-//! each.
+//! From the captured segments of one TCP connection to the octets of both ends: in order, and once each.
 //!
-//! - Octets that were seen before are a repetition: they are counted, and nothing else. If octets come twice, the first
-//!   count.
-//! - Octets ahead of the next ones mean that a segment is late, was lost on the way, or was missed by the capture. They
-//!   are held until it comes. If the other end has acknowledged what never came, the capture missed it, and it is given
-//!   up as lost 64 segments later.
-//! - A segment acknowledges what its sender had received by then. It is given once everything that it acknowledges was
-//!   given, so no reply overtakes its call, however the two directions were captured, and `session` need not be asked
-//!   twice.
+//! - Octets that were seen before are a repetition: such octets are counted, and nothing else. If octets come twice,
+//!   the first count.
+//! - Octets ahead of the next ones mean that a segment is late, was lost on the way, or was missed by the capture. Such
+//!   octets are buffered until the segment comes. If the other end has acknowledged octets that never came, the capture
+//!   missed them, and they are given up as lost 64 segments later.
+//! - A segment acknowledges what the sender had received. The segment is emitted after all acknowledged octets, so no
+//!   reply overtakes the call, in any order of the two directions, and `session` need not be asked twice.
 //!
 //! At most 4096 segments and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
 //! all connections together.
@@ -26,7 +24,7 @@ use crate::carrier::recovery::{Backfill, MissingPacket, RecoveryKind, Signs};
 use crate::file::Time;
 use crate::link::TcpSegment;
 
-/// The most segments of a connection between an acknowledgement and the late segment that it acknowledges.
+/// The most segments of a connection between an acknowledgement and the late acknowledged segment.
 const GRACE: u64 = 64;
 /// The most segments that are held for one connection.
 const HELD_SEGMENTS: usize = 4096;
@@ -34,16 +32,16 @@ const HELD_SEGMENTS: usize = 4096;
 const HELD_OCTETS: usize = 8 << 20;
 /// A distance that no window spans (RFC 7323 section 2.3).
 const FAR: u64 = 1 << 30;
-/// The most octets that an end has sent by the time its late SYN or set-up frame is captured.
+/// The most octets that an end has sent before a late SYN or setup frame is captured.
 const SHORTLY: u32 = 1 << 16;
-/// After this many segments in a row that are far from all others, they must belong to another connection.
+/// After this many segments in a row that are far from all others, the segments must belong to another connection.
 const STRAYS: u32 = 64;
-/// After this many repetitions in a row, the same applies: it is more than a window of segments.
+/// After this many repetitions in a row, the same applies: this is more than a window of segments.
 const REPETITIONS: u32 = 1 << 16;
-/// A host that counts its packets hands out no more identifications from one segment of a connection to the next.
+/// The largest step of the identification from one segment of a connection to the next, if the host counts packets.
 const LONGEST_STEP: u16 = 1024;
-/// Bits of short steps in a row that show that a host counts its packets: random identifications make these by a chance of 4 in a
-/// million.
+/// Bits of short steps in a row that show that a host counts packets: random identifications make these by a chance of
+/// 4 in a million.
 const ENOUGH_STEPS: u8 = 0b111;
 
 /// Octets that one end sent, all from one segment.
@@ -51,17 +49,17 @@ const ENOUGH_STEPS: u8 = 0b111;
 pub(super) struct Piece<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
-    /// The place of the first octet in what this end sends: its sequence number, extended to 64 bits.
+    /// The place of the first octet in what this end sends: the TCP sequence number, extended to 64 bits.
     pub(super) place: u64,
-    /// The octets, as far as they were captured.
+    /// Captured part of the octets.
     pub(super) octets: &'a [u8],
     /// Number of octets on the wire.
     pub(super) length: usize,
-    /// True if the segment begins with them.
+    /// True for the first octets of the segment.
     pub(super) begins: bool,
-    /// Place up to which its sender had received the other end's data.
+    /// Place up to which the sender had received the other end's data.
     pub(super) acknowledges: Option<u64>,
-    /// If its segment is a copy that was sent later: when the octets were first sent, or what follows them.
+    /// For a retransmitted segment: the time at which the octets, or the next octets, were first sent.
     pub(super) first_sent: Option<Time>,
 }
 
@@ -72,7 +70,7 @@ pub(super) enum StreamStep<'a> {
     Octets(Piece<'a>),
     /// This many of an end's next octets are not in the capture.
     Lost(Origin, u64),
-    /// A segment of an end shows that something was lost on its way.
+    /// A segment of an end shows a loss.
     Recovery(Origin, TcpSign),
     /// A segment of an end brings octets in these places, from before what was captured already.
     Backfill(Origin, Places, Backfill),
@@ -80,11 +78,12 @@ pub(super) enum StreamStep<'a> {
     Missing(Origin, u64),
     /// A segment of an end acknowledges what the other end sends.
     Acknowledged(Origin, Acknowledgement),
-    /// A segment of an end was captured after its acknowledgement; so many of them were, and so many before.
+    /// A segment of an end was captured after the acknowledgement of the segment; the order counts such segments, and
+    /// the others.
     AcknowledgedEarly(Origin, AcknowledgementOrder),
 }
 
-/// A sign that something was lost on its way.
+/// An indication of loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TcpSign {
     /// Sender of the octets that the sign is about.
@@ -92,11 +91,11 @@ pub(super) struct TcpSign {
     /// Places of these octets.
     pub(super) places: Places,
     pub(super) kind: RecoveryKind,
-    /// Copies of these octets, if their receiver reports that they are missing.
+    /// Copies of these octets, if the receiver reports them as missing.
     pub(super) missing: Option<MissingPacket>,
 }
 
-/// A piece that waits; its place is its key.
+/// A piece that waits; the place is the key.
 #[derive(Debug)]
 struct HeldSegment {
     stamp: Stamp,
@@ -105,16 +104,16 @@ struct HeldSegment {
     begins: bool,
     acknowledges: Option<u64>,
     first_sent: Option<Time>,
-    /// Identification of its packet; 0 if there is none.
+    /// Identification of the packet; 0 if there is none.
     identification: u16,
     arrival: u64,
 }
 
-/// The identifications of the packets with which an end sends new data, in the order in which it sends them.
+/// Identifications of the packets with new data, in the order of sending.
 #[derive(Clone, Copy, Debug, Default)]
 struct SendOrder {
     last: u16,
-    /// A bit for each of the last steps, the last one lowest: 1 if it was short and forward.
+    /// A bit for each of the last steps, the last one lowest: 1 for a short step forward.
     steps: u8,
 }
 
@@ -142,7 +141,7 @@ impl SendOrder {
 struct TcpStream {
     /// The place of the next octet; `None` before the first segment.
     next: Option<u64>,
-    /// Its beginning, or the beginning of the capture.
+    /// Beginning of the stream, or of the capture.
     first: u64,
     /// The place of the FIN, which is acknowledged like an octet.
     end: Option<u64>,
@@ -155,7 +154,7 @@ struct TcpStream {
     repetitions: u32,
     order: SendOrder,
     again: Again,
-    /// Time that the other end takes to acknowledge its data.
+    /// Time that the other end takes to acknowledge data of this end.
     awaited: AwaitedAcknowledgements,
 }
 
@@ -166,7 +165,7 @@ pub(super) struct Reassembly {
     /// Counts by sender.
     pub(super) counts: Sides<Counts>,
     copies: Sides<Copies>,
-    /// Pieces that are held, and octets of them.
+    /// Number of buffered pieces, and of their octets.
     held: (usize, usize),
     arrivals: u64,
 }
@@ -220,7 +219,8 @@ impl Reassembly {
         self.streams.get_mut(by.other()).awaited.take_changed()
     }
 
-    /// Returns when a segment was captured before, if it is a copy that nobody sent again. Copies are counted, and then left out.
+    /// Returns the time of an earlier capture of a segment, if this is a duplicate that nobody retransmitted. Copies
+    /// are counted, and then left out.
     pub(super) fn original(
         &mut self,
         sent: SentPacket,
@@ -253,7 +253,7 @@ impl Reassembly {
         original
     }
 
-    /// Takes the next segment of the capture and gives what became known through it.
+    /// Takes the next segment of the capture and emits the octets that are complete.
     pub(super) fn segment(&mut self, origin: Origin, segment: &TcpSegment<'_>, out: &mut impl FnMut(StreamStep<'_>)) {
         let Origin { from, stamp } = origin;
         self.arrivals += 1;
@@ -284,7 +284,7 @@ impl Reassembly {
         self.advance(stamp, out);
     }
 
-    /// A segment may have to be acknowledged; before it, its sender had sent everything up to the place `sent`.
+    /// A segment may have to be acknowledged; the sender had sent everything up to the place `sent` before.
     fn await_acknowledgement(
         &mut self,
         origin: Origin,
@@ -303,7 +303,7 @@ impl Reassembly {
         self.note_early(origin, out);
     }
 
-    /// A segment was captured after its acknowledgement.
+    /// Takes a segment that was captured after its acknowledgement.
     fn note_early(&mut self, origin: Origin, out: &mut impl FnMut(StreamStep<'_>)) {
         let Origin { from, stamp } = origin;
         let stream = self.streams.get_mut(from);
@@ -347,7 +347,7 @@ impl Reassembly {
         Some(place)
     }
 
-    /// The place of a segment in its stream; `None` if it is too far away to be part of it.
+    /// Returns the place of a segment in the stream; `None` if the sequence number is too far away.
     fn place(&mut self, from: Side, sequence: u32) -> Option<u64> {
         let stream = self.streams.get_mut(from);
         let place = extend(stream.next, sequence);
@@ -420,7 +420,7 @@ impl Reassembly {
         self.backfill(piece, backfill, out);
     }
 
-    /// Takes octets that were captured after others that follow them in the stream.
+    /// Takes octets that were captured after later octets of the stream.
     fn fill(&mut self, piece: &mut Piece<'_>, identification: u16, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         // Time that this end takes to acknowledge the other's octets.
         let reaction = self.streams.get(piece.from.other()).awaited.least();
@@ -442,7 +442,7 @@ impl Reassembly {
         out(StreamStep::Backfill(piece.origin(), piece.places(), backfill));
     }
 
-    /// Counts what a segment shows, and passes it on.
+    /// Counts the indications in a segment, and passes them on.
     fn show(&mut self, piece: &Piece<'_>, signs: Signs, out: &mut impl FnMut(StreamStep<'_>)) {
         self.streams.get_mut(piece.from).awaited.forget();
         for kind in signs.into_iter().flatten() {
@@ -522,8 +522,8 @@ impl Reassembly {
         }
     }
 
-    /// The held piece that comes next. If each end waits for the other, which happens only with copies that were sent
-    /// later, it is the one that came first.
+    /// The held piece that comes next. If each end waits for the other, which happens only with retransmissions, the
+    /// oldest piece comes first.
     fn due(&self) -> Option<(Side, u64)> {
         let head = |from: Side| {
             let stream = self.streams.get(from);
@@ -601,7 +601,7 @@ impl TcpStream {
         true
     }
 
-    /// Returns what the capture holds of an octet that its receiver reports as missing.
+    /// Returns the copies in the capture of an octet that the receiver reports as missing.
     fn missing_octet(&self, place: u64) -> MissingPacket {
         let is_captured = self.next > Some(place) || self.holds(place, place + 1);
         match (is_captured, self.again.is_late(place)) {
@@ -611,8 +611,9 @@ impl TcpStream {
         }
     }
 
-    /// Returns true if a piece that fills a hole was sent after what follows the hole, and false if before; `None` if it may be
-    /// either. An end counts its packets, never acknowledges less than before, and sends an octet twice only to send it again.
+    /// Returns true if a piece that fills a hole was sent after what follows the hole, and false if before; `None` if
+    /// unknown. An end counts packets, never acknowledges less than before, and sends an octet twice only as a
+    /// retransmission.
     fn is_again(&self, piece: &Piece<'_>, identification: u16) -> Option<bool> {
         let later = self.held.range(piece.place..).map(|(_, held)| held).find(|held| held.first_sent.is_none());
         let shown = later.and_then(|later| {
@@ -671,7 +672,7 @@ impl<'a> Piece<'a> {
         CutOctets { octets: self.octets.get(offset..).unwrap_or_default(), length: self.length - offset }
     }
 
-    /// Without its first octets; `None` if nothing is left.
+    /// Returns the piece without the first octets; `None` if nothing is left.
     fn behind(&self, octets: u64) -> Option<Self> {
         let known = usize::try_from(octets).ok().filter(|known| *known < self.length)?;
         Some(Self {
@@ -815,7 +816,7 @@ mod tests {
         assert_eq!(taken.active(), "!efgh");
     }
 
-    /// A segment: milliseconds, its sender, number and acknowledgement, the blocks of a selective one, data.
+    /// A segment: milliseconds, sender, number and acknowledgement, the blocks of a selective acknowledgement, data.
     type Sent<'a> = (u64, Side, [u32; 2], &'a [[u32; 2]], &'a str);
 
     /// Returns the signs of loss that segments show.
@@ -914,7 +915,8 @@ mod tests {
         assert_eq!(shown, [SequenceError, SentAgain, SentAgain]);
     }
 
-    /// A receiver that reports what it has behind a hole has none where it reports nothing: it got octets that it had.
+    /// A receiver that uses selective acknowledgements has no gap where none is reported: such a duplicate answers
+    /// octets that had arrived before.
     #[test]
     fn duplicates_without_what_arrived_behind_a_hole_name_none() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");

@@ -16,7 +16,7 @@ const HAS_HEADER: u8 = 0x40;
 const HEADER: usize = 6;
 
 impl Terminate {
-    /// Reads the data of a Terminate message; `None` if it is too short.
+    /// Reads the data of a Terminate message; `None` if the data is too short.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let [first, code, control, _, ..] = *octets else { return None };
@@ -32,7 +32,7 @@ impl Terminate {
         })
     }
 
-    /// The RDMA Read or RDMA Write that the end refuses access to its memory: a remote protection error of RDMAP, or a
+    /// Returns the RDMA Read or RDMA Write to which the end refuses access: a remote protection error of RDMAP, or a
     /// tagged buffer error of DDP, and nothing about invalidation.
     #[must_use]
     pub(super) fn refused(&self) -> Option<RefusedAccess> {

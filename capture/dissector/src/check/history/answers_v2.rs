@@ -1,18 +1,18 @@
 //! Requests of version 2 and their answers (version two draft -01, "Error Handling"; -07 section 7).
 //!
-//! The check is that a responder refuses a message that it cannot read, with the correct error. If the drafts leave
-//! that open, it is counted as not judged:
+//! The check is that a responder refuses an unreadable message with the correct error. Where the drafts leave the
+//! answer open, the message is counted as not judged:
 //!
 //! - Something interrupts a sequence of messages: section 7.1.4 has all messages of "the failing message" dropped, and
 //!   does not say which of the two XIDs that is.
-//! - A message breaks several rules that ask for different errors, or one that not all drafts of its wire format have.
-//! - A part of a Payload stream that is not the last is wrong by itself: the rest of it may be refused instead.
-//! - Something interrupted a sequence before, on the same connection: an error may have ended that sequence at the responder
-//!   before, though it was captured later. The responder is then in the middle of the other one.
-//! - A Send of family B has 16 to 19 octets, which is a whole prefix, and too few for section 7 to answer it.
+//! - A message breaks several rules that ask for different errors, or one that not all drafts of the wire format have.
+//! - A part of a Payload stream that is not the last is wrong by itself: the rest of the stream may be refused instead.
+//! - Something interrupted a sequence before, on the same connection: an error may have ended that sequence at the
+//!   responder before, although the capture has the error later. The responder is then in the middle of the other one.
+//! - A Send of family B has 16 to 19 octets: a whole prefix, and too few octets for an answer by section 7.
 //!
-//! Messages of a sequence that was refused before need no answer, nor do errors and grants. What a server sends may be a
-//! reply, unless its header can be read.
+//! Messages of a sequence that was refused before need no answer, nor do errors and grants. A Send of a server may be a
+//! reply, unless the header is readable.
 
 use rpcrdma::prefix::Procedure;
 use rpcrdma::rules::{Finding, Rule, SentV2, Severity};
@@ -39,7 +39,7 @@ pub(super) enum Due {
     Usual,
     /// This reaction.
     Reaction(&'static Rule, ReactionV2),
-    /// The drafts do not name the answer, or not all of them do.
+    /// The drafts do not name the answer, or only some of them do.
     Open(&'static Rule),
 }
 
@@ -60,7 +60,7 @@ impl Due {
 }
 
 impl History {
-    /// Takes a message for what it is: a request that waits for its answer, or an answer.
+    /// Takes a message as a request that waits for an answer, or as an answer.
     pub(super) fn request_or_answer(
         &mut self,
         message: &Message,
@@ -108,7 +108,7 @@ impl History {
         }
     }
 
-    /// Takes a message that cannot be read: it may be what is answered under its XID.
+    /// Takes a message that cannot be read: the message may be answered under its XID.
     pub(super) fn unread(&mut self, message: &Message, about: About, book: &mut Book) {
         if let Some(xid) = about.xid {
             let requests = self.requests.get_mut(message.sender);
@@ -126,7 +126,7 @@ impl History {
     }
 }
 
-/// Returns true if a message that cannot be read is an error or a reply, as far as it can be.
+/// Returns true if an unreadable message seems to be an error or a reply.
 fn seems_to_answer(sent: &SentV2<'_>, family: Family) -> bool {
     let Some(prefix) = sent.prefix else { return false };
     let is_error = prefix.procedure == Procedure::RDMA_ERROR;
@@ -141,7 +141,8 @@ fn seems_to_answer(sent: &SentV2<'_>, family: Family) -> bool {
         }
 }
 
-/// A message that is a request, as it waits for its answer; `None` if it waits for none, or that is not judged.
+/// Returns a message as a request that waits for an answer; `None` for messages without an answer, and for answers that
+/// are not judged.
 fn request(
     message: &Message,
     sent: &SentV2<'_>,

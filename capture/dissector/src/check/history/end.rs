@@ -17,7 +17,7 @@ use crate::rpc::header::Reaction;
 /// After this many nanoseconds, an answer that did not come counts as missing.
 pub(super) const PATIENCE: u64 = 1_000_000_000;
 
-/// The other possibility, where it cannot be ruled out.
+/// The other possibility, unless excluded.
 const OR_LACKING: &str = ", or the capture lacks both the answer and what acknowledges it";
 
 impl History {
@@ -94,7 +94,7 @@ impl History {
         }
     }
 
-    /// Until when an end is known to have been there: its last Send, or when it ended the connection.
+    /// Until when an end is known to have been there: time of the last Send, or of the end of the connection.
     pub(super) fn stayed(&self, end: Side, disconnected: Option<Disconnection>) -> Time {
         let left = disconnected.filter(|ended| ended.by == end).map(|ended| ended.stamp.time);
         self.last.get(end).time.max(left.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Judges a call or a reply by what it carries, and a reply by its call.
+//! Judges calls and replies by their content, and replies by their calls.
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::Rule;
@@ -14,8 +14,8 @@ use crate::check::found::About;
 use crate::rpc::message::{Answered, Captured, Message};
 
 impl History {
-    /// Judges a call or a reply by what it carries, and a reply by its call. Returns the first rule that it breaks, if
-    /// breaking it is an error.
+    /// Judges a call or a reply by the content, and a reply by the call. Returns the first broken rule of severity
+    /// Error.
     pub(super) fn rpc(
         &mut self,
         message: &Message,
@@ -66,7 +66,7 @@ impl History {
         first
     }
 
-    /// Judges a reply by the chunk lists of its call. `is_clear` says that what it answers is known.
+    /// Judges a reply by the chunk lists of the call. `is_clear` is true if the answered call is known.
     fn exchange(
         &self,
         sent: &Sent<'_>,
@@ -88,8 +88,8 @@ impl History {
         }
     }
 
-    /// A responder has used remote invalidation. Reports once per connection that it was not agreed, or that this is
-    /// not known.
+    /// A responder has used remote invalidation. Reports once per connection that remote invalidation was not agreed,
+    /// or that the agreement is not known.
     pub(super) fn tell_invalidation(&mut self, book: &mut Book) {
         if !self.told && self.invalidation.is_none() {
             book.unknown(&INVALIDATE_FOREIGN);
@@ -134,7 +134,7 @@ pub(super) fn judge_long(rule: &'static Rule, is_long: bool, found: Option<u32>,
     }
 }
 
-/// The XID of the RPC message that a reply answers. If it differs from that of the header, the reply can only have both
+/// The XID of the RPC message that a reply answers. If that XID differs from the one in the header, the reply has both
 /// too; whether there should be a reply is the concern of `ANSWER`.
 pub(super) fn called_xid(message: &Message) -> Option<u32> {
     let answers = message.detail.as_ref()?.answers.as_ref()?;

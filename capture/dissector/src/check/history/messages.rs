@@ -77,7 +77,7 @@ impl History {
         }
     }
 
-    /// An end sent something that may be a call of its own or an answer; nothing in it shows which.
+    /// Notes a message that may be a call of this end or an answer; nothing in the message shows which.
     pub(super) fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
         self.requests.get_mut(sender).add_unclear(xid);
         // The RDMA_ERROR that seemed to answer nothing may answer this message, which was held up.
@@ -130,7 +130,7 @@ impl History {
         self.pull(message, &sent, role, about, book);
     }
 
-    /// Returns the role of the sender of a message (requester or responder), for the direction of its RPC.
+    /// Returns the role of the sender of a message (requester or responder), in the direction of the RPC.
     pub(super) fn role(&mut self, message: &Message, detail: Option<&Detail>, book: &mut Book) -> Option<Role> {
         match detail {
             // It may be either.
@@ -150,8 +150,7 @@ impl History {
         }
     }
 
-    /// Returns true if a message is an RDMA_ERROR that answers nothing: then only its sender shows what it should have
-    /// been.
+    /// Returns true if a message is an RDMA_ERROR that answers nothing: then only the sender shows the direction.
     pub(super) fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
         let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
         detail.answers.is_none()
@@ -160,25 +159,25 @@ impl History {
     }
 }
 
-/// Returns true if its sender uses version 1. An RDMA_ERROR does not show it: it has the version of what it answers,
-/// whatever else its sender supports.
+/// Returns true if the message shows that its sender uses version 1. An RDMA_ERROR does not show that: an error has the
+/// version of the refused message, in any version of the sender.
 pub(super) fn is_of_version_1(message: &Message) -> bool {
     let is_of_1 = |prefix: Prefix| prefix.version == v1::VERSION && prefix.procedure != Procedure::RDMA_ERROR;
     message.prefix().is_some_and(is_of_1)
 }
 
-/// Returns true if it names version 2 and is no RDMA_ERROR of version 1.
+/// Returns true if a message names version 2 and is no RDMA_ERROR of version 1.
 fn is_of_version_2(message: &Message) -> bool {
     message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION) && !is_refusal(message)
 }
 
-/// Returns true if it refuses version 2, in the layout of version 1.
+/// Returns true if a message refuses version 2, in the layout of version 1.
 fn is_refusal(message: &Message) -> bool {
     let is_2 = message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION);
     is_2 && matches!(message.error(), Some(AnyErrorBody::V1(v1::ErrorBody::Vers { .. })))
 }
 
-/// Returns true if a message of another version would be a call if it were of version 1.
+/// Returns true if a message of another version would be a call in version 1.
 pub(super) fn calls_in_version_1(message: &Message) -> bool {
     let mut octets = message.octets.clone();
     if let Some(version) = octets.get_mut(4..8) {

@@ -1,17 +1,17 @@
 //! Messages of version 2.
 //!
-//! They are judged by the rules of version 2, by what RDMA operations do to memory, and by those rules of version 1
-//! that the drafts keep and that need no more than the header (`header-short`, `list-flag`, `list-truncated`,
-//! `segment-wraps`, `segment-empty`, `error-range`; in family A also `read-in-reply`, `read-position-zero-in-msg`,
-//! `reply-chunk-in-msg`) or the chunk lists of call and reply (`write-list-echo`, `write-length`, `write-fill-order`).
-//! The other rules judge version 1 only.
+//! Messages are judged by the rules of version 2, by the rules about memory, and by those rules of version 1 that the
+//! drafts keep and that need no more than the header (`header-short`, `list-flag`, `list-truncated`, `segment-wraps`,
+//! `segment-empty`, `error-range`; in family A also `read-in-reply`, `read-position-zero-in-msg`, `reply-chunk-in-msg`)
+//! or the chunk lists of call and reply (`write-list-echo`, `write-length`, `write-fill-order`). The other rules judge
+//! version 1 only.
 //!
-//! The statement of `Continuation` about the messages before has a rule of its own. The XID and the direction of a
-//! Payload stream are judged only if the stream is known to begin in this message; for a stream in a chunk, when the
-//! answer comes. The responder's answer to an error is judged by `answer` (`answers_v2.rs`). After a message of
-//! version 1 was read, one of version 2 breaks `version`. A client that begins with version 2 and goes on with version
-//! 1 breaks nothing if the server refused version 2; once both ends have sent messages of version 2, one of version 1
-//! breaks `v2-version-changed`.
+//! The statement of `Continuation` about earlier messages has a separate rule. The XID and the direction of a Payload
+//! stream are judged only if the stream is known to begin in this message; for a stream in a chunk, when the answer
+//! comes. The responder's answer to an error is judged by `answer` (`answers_v2.rs`). After a message of version 1 was
+//! read, one of version 2 breaks `version`. A client that begins with version 2 and goes on with version 1 breaks
+//! nothing if the server refused version 2; once both ends have sent messages of version 2, one of version 1 breaks
+//! `v2-version-changed`.
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::{
@@ -32,7 +32,8 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Captured, Dropped, Message};
 
 impl History {
-    /// Judges a message of version 2, `family` if that is known. `began` says whether its sender had sent anything before.
+    /// Judges a message of version 2, `family` if that is known. `began` is true if the sender had sent anything
+    /// before.
     pub(super) fn version_2(
         &mut self,
         message: &Message,
@@ -72,8 +73,8 @@ impl History {
         self.request_or_answer(message, &sent, family, due, about, book);
     }
 
-    /// Judges a message of version 1 on a connection that both ends use in version 2. Its receiver does not carry it out, and it
-    /// takes no credit.
+    /// Judges a message of version 1 on a connection that both ends use in version 2. The receiver does not carry out
+    /// the message, which takes no credit.
     pub(super) fn changed_version(&mut self, message: &Message, about: About, book: &mut Book) {
         const VERSION: usize = 4;
         let rule = &V2_VERSION_CHANGED;
@@ -107,12 +108,13 @@ impl History {
     }
 }
 
-/// Returns true if a message is an error that refuses the version: its sender need not use version 2.
+/// Returns true if a message is an error that refuses the version: the sender of the error need not use version 2.
 fn refuses_version(message: &Message) -> bool {
     matches!(message.error(), Some(AnyErrorBody::V2(ErrorBodyV2::Vers { .. })))
 }
 
-/// Returns true if the sender's Payload stream goes on after a message; `goes_on` says whether it went on before.
+/// Returns true if the sender's Payload stream goes on after a message; `goes_on` is true if the stream was incomplete
+/// before the message.
 fn still_goes_on(message: &Message, goes_on: bool) -> bool {
     match message.decode().map(|decoded| decoded.header.place()) {
         // A message that is dropped ends nothing that was begun.
@@ -123,8 +125,8 @@ fn still_goes_on(message: &Message, goes_on: bool) -> bool {
     }
 }
 
-/// Judges a message that is captured well enough: by itself, and by the call that it answers. Says what its receiver owes
-/// to it. What interrupts a sequence of parts goes to `interrupting`.
+/// Judges a message that is captured well enough: alone, and against the answered call. Returns the answer that is due.
+/// What interrupts a sequence of parts goes to `interrupting`.
 fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book, interrupting: &mut Vec<Found>) -> Due {
     let mut due = Due::Usual;
     let interrupts = matches!(message.dropped, Some(Dropped::Misplaced(ContinuationError::OtherMessage)));
@@ -169,7 +171,7 @@ fn offered(message: &Message) -> Option<u32> {
     }
 }
 
-/// Judges a header by the beginning of its RPC message, if that is in a chunk.
+/// Judges a header by the beginning of the RPC message in a chunk.
 fn judge_beginning(message: &Message, long: Option<Beginning>, book: &mut Book) {
     let Ok(Decoded { header: header @ Header::V2(of_v2), .. }) = message.decode() else { return };
     if header.place() != PayloadPlace::Chunk {

@@ -6,8 +6,8 @@ use crate::check::found::Found;
 /// The most findings of a connection that wait for their proof.
 pub(super) const PENDING: usize = 256;
 
-/// A finding that rests on something not being there. It stands once the end that should have sent the missing thing
-/// goes on without a hole.
+/// A finding that rests on something not being there. The finding stands once the end that should have sent the missing
+/// thing goes on without a gap.
 #[derive(Debug)]
 pub(super) struct PendingFinding {
     pub(super) found: Found,
@@ -23,10 +23,10 @@ pub(super) struct PendingFinding {
 /// Dependency of a finding on the order of the two directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrderProof {
-    /// The finding does not depend on it.
+    /// The finding does not depend on the order.
     Free,
-    /// The data sent at this place has to come before the next Send of the other end, which shows that by its
-    /// acknowledgements. Only the end of the connection shows that nothing else was out of order.
+    /// The data sent at this place has to come before the next Send of the other end, whose acknowledgements show that.
+    /// Only the end of the connection shows that nothing else was out of order.
     Before(u64),
     /// The order has been shown.
     Told,

@@ -1,4 +1,4 @@
-//! Findings that rest on something not being there, and what has to come before they stand.
+//! Findings that rest on an absence, and the proof that such findings need.
 
 use rpcrdma::segment::Segment;
 
@@ -25,7 +25,7 @@ impl History {
         self.credits.get_mut(from.other()).missed();
     }
 
-    /// Keeps a finding until it is proven by what `proof` sends after it.
+    /// Keeps a finding until a later Send of the end `proof` proves the finding.
     pub(super) fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
         self.wait_for(found, proof, OrderProof::Free, book);
     }
@@ -43,8 +43,7 @@ impl History {
         }
     }
 
-    /// Keeps findings about memory that no call seemed to advertise until its `owner` has gone on without advertising
-    /// it.
+    /// Keeps findings about unadvertised memory until the `owner` has gone on without advertising the memory.
     pub(super) fn wait_for_owner(&mut self, found: Found, owner: Side, memory: MemoryAddress, book: &mut Book) {
         let before = self.pending.len();
         self.wait(found, owner, book);

@@ -1,7 +1,7 @@
 //! Replies in Read chunks that the responder provides.
 //!
 //! Nothing negotiates that a reply may be read from the responder's memory. Such a reply is a hazard (`read-in-reply`)
-//! unless a requester of the connection reads one or says RDMA_DONE to it.
+//! unless a requester of the connection reads one or sends RDMA_DONE.
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::{Finding, READ_IN_REPLY, Sent, Severity};
@@ -38,8 +38,8 @@ impl History {
         }
     }
 
-    /// Judges a reply in responder-provided Read chunks for which no RDMA_DONE came. It `is_due` if nothing can be
-    /// missing and there was enough time.
+    /// Judges a reply in responder-provided Read chunks for which no RDMA_DONE came. The RDMA_DONE `is_due` if nothing
+    /// can be missing and there was enough time.
     pub(super) fn provided(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
         let Pulled { about, length, asked, .. } = *pulled;
         if asked >= length {
@@ -59,8 +59,8 @@ impl History {
     }
 }
 
-/// Records that the receiver of a frame did not send what it owes. `is_due`: nothing can be missing and there was
-/// enough time.
+/// Records that the receiver of a frame did not send an answer that is due. `is_due`: nothing can be missing and there
+/// was enough time.
 pub(super) fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
     if is_due {
         book.keep(Found::new(about, finding, None).by(Blame::Receiver));

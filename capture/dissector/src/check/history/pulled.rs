@@ -15,6 +15,6 @@ pub(super) struct Pulled {
     /// Octets of the Read chunks.
     pub(super) length: u64,
     pub(super) asked: u64,
-    /// Time at which it was sent, or last read from.
+    /// Time of the reply, or of the last RDMA Read of the reply.
     pub(super) pulled: Time,
 }

@@ -2,11 +2,11 @@
 //! two draft -01, "Error Handling"; -07 section 7).
 //!
 //! `answer` is the one rule that judges how a responder reacts to a bad request, by the last column of the rule that
-//! the request broke. An answer names its request by XID alone, and a Send that breaks a rule may have the XID of a
-//! call that waits. So everything that was sent under an XID is kept together: a reply is for the call, if one waits,
-//! and an RDMA_ERROR that may refuse one Send or another is judged by neither.
+//! the request broke. An answer names a request by XID alone, and a Send that breaks a rule may have the XID of a
+//! waiting call. So everything that was sent under an XID is kept together: a reply is for the call, if one waits, and
+//! an RDMA_ERROR that may refuse one Send or another is judged by neither.
 //!
-//! The same table counts the credits of version 1: an XID takes one, until the first answer to it.
+//! The same table counts the credits of version 1: an XID takes one, until the first answer with that XID.
 //!
 //! Version 2 has errors that say what a responder lacks, whatever is wrong with a request, and leaves the rest of some
 //! sequences without an answer. [`Response`] says which errors are judged, `messages_v2` which requests.
@@ -56,18 +56,18 @@ pub(super) struct Faulty {
 pub(super) enum Request {
     /// A call that is carried out and replied to; one that breaks a rule may also be refused.
     Call(Option<Faulty>),
-    /// A Send that breaks a rule that says how it is answered.
+    /// A Send that breaks a rule with a prescribed answer.
     Faulty(Faulty, Reaction),
 }
 
 /// Subject of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answers {
-    /// A call, and the rule that it breaks.
+    /// A call, and the broken rule.
     Call(Option<Faulty>),
-    /// A Send that breaks a rule that says how it is answered.
+    /// A Send that breaks a rule with a prescribed answer.
     Faulty(Faulty, Reaction),
-    /// A call that was sent more than once; it may answer any copy.
+    /// A call that was sent more than once; the reply may be for any copy.
     Copy,
     /// One of several Sends, some of which break rules.
     Unclear,
@@ -104,12 +104,12 @@ struct Unanswered {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     waiting: BTreeMap<u32, Unanswered>,
-    /// XIDs of Sends that may be calls or replies: nothing readable in them shows which.
+    /// XIDs of Sends that may be calls or replies: nothing readable in such a Send shows which.
     unclear: BTreeSet<u32>,
 }
 
 impl Request {
-    /// A Send of version 1, and the rule that it breaks.
+    /// Makes a Send of version 1 with the broken rule.
     pub(super) fn new(faulty: Option<Faulty>) -> Self {
         match faulty.and_then(|faulty| Some((faulty, faulty.rule.answer?))) {
             Some((faulty, due)) => Self::Faulty(faulty, Reaction::V1(due)),
@@ -117,15 +117,15 @@ impl Request {
         }
     }
 
-    /// Returns true if its receiver answers it.
+    /// Returns true if the receiver has to answer the Send.
     const fn is_answered(&self) -> bool {
         !matches!(self, Self::Faulty(_, due) if due.is_discard())
     }
 }
 
 impl Requests {
-    /// Adds a request. True if it takes a credit: a Send that has to be dropped takes none, nor does a call that is
-    /// sent again.
+    /// Adds a request. Returns true if the request takes a credit: a Send that has to be dropped takes none, nor does a
+    /// call that is sent again.
     pub(super) fn add(&mut self, xid: u32, request: Request, is_readable: bool, book: &mut Book) -> bool {
         if matches!(request, Request::Faulty(..)) && self.faulty().count() >= FAULTY {
             book.unknown(&ANSWER);
@@ -145,12 +145,12 @@ impl Requests {
         takes_credit
     }
 
-    /// Makes room for a request with this XID; true if another one is given up for it.
+    /// Makes room for a request with this XID; returns true if another request is given up instead.
     pub(super) fn make_room(&mut self, xid: u32) -> bool {
         self.waiting.len() >= WAITING && !self.waiting.contains_key(&xid) && self.waiting.pop_first().is_some()
     }
 
-    /// Sends that break a rule which says how they are answered.
+    /// Returns the Sends that break a rule with a prescribed answer.
     fn faulty(&self) -> impl Iterator<Item = (Faulty, Reaction)> {
         self.waiting.values().flat_map(|waiting| &waiting.sends).filter_map(|send| match send {
             Request::Faulty(faulty, due) => Some((*faulty, *due)),
@@ -163,7 +163,7 @@ impl Requests {
         self.waiting.contains_key(&xid)
     }
 
-    /// Takes an answer. Also returns whether it frees a credit.
+    /// Takes an answer. Also returns true if the answer frees a credit.
     pub(super) fn answer(&mut self, xid: u32, said: Response) -> (Answers, bool) {
         let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
         let answers = waiting.answer(said);
@@ -187,7 +187,8 @@ impl Requests {
         self.unclear.remove(&xid)
     }
 
-    /// The only request that an RDMA_ERROR with another XID can be for, if there is one; it then counts as answered.
+    /// The only request that an RDMA_ERROR with another XID can be for, if there is one; that request then counts as
+    /// answered.
     pub(super) fn take_misnamed(&mut self, said: Response) -> Option<Faulty> {
         let all: Vec<Faulty> = self.faulty().filter(|(_, due)| said.is(*due)).map(|(faulty, _)| faulty).collect();
         let [faulty] = all[..] else { return None };
@@ -261,7 +262,7 @@ impl Response {
         }
     }
 
-    /// Returns true if it is what is due.
+    /// Returns true if the response is the one that is due.
     fn is(self, due: Reaction) -> bool {
         match (self, due) {
             (Self::Refusal(v1::ErrorBody::Chunk), Reaction::V1(due)) => due == error::Reaction::ErrChunk,
@@ -271,8 +272,8 @@ impl Response {
         }
     }
 
-    /// Returns true if it may be right although something else is due. That a responder lacks something does not show
-    /// in a capture, and an extension may add errors; draft -00 gave some of the numbers of -01 and -02 to other
+    /// Returns true if the response may be right although another one is due. That a responder lacks something does not
+    /// show in a capture, and an extension may add errors; draft -00 gave some of the numbers of -01 and -02 to other
     /// errors, in the same wire format; and a responder of version 1 refuses version 2.
     const fn may_be_right(self, due: Reaction) -> bool {
         match (self, due) {
@@ -288,7 +289,7 @@ const fn is_of_form(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::BAD_XDR | ErrorCode::BAD_PROPVAL | ErrorCode::INVAL_HTYPE | ErrorCode::INVAL_CONT)
 }
 
-/// Judges an answer by what it is for. Its findings rest on no call with its XID being missing.
+/// Judges an answer by the request. The findings do not rest on the absence of a call with the XID.
 pub(super) fn judge(answers: Answers, said: Response, about: About, at: usize, book: &mut Book) -> Option<Found> {
     let name = said.name();
     let say = |severity, message: core::fmt::Arguments<'_>| {

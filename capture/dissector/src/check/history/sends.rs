@@ -1,4 +1,5 @@
-//! Judges one Send among those of its connection: by its own rules, credits, inline thresholds, and what it answers.
+//! Judges one Send among those of a connection: by the rules for Sends, credits, inline thresholds, and the answered
+//! request.
 
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::prefix::Procedure;
@@ -21,8 +22,8 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
 impl History {
-    /// Judges one Send by itself. Of the rules that it breaks, returns the one that says most about its answer, unless
-    /// breaking it is only a hazard.
+    /// Judges one Send by itself. Returns the broken rule that says most about the answer, unless breaking that rule is
+    /// only a hazard.
     pub(super) fn send(
         &mut self,
         message: &Message,
@@ -63,7 +64,7 @@ impl History {
         first.map(|(rule, _)| rule)
     }
 
-    /// Returns true if a message of another version would be a call of the server's if it were of version 1.
+    /// Returns true if a message of another version would be a call by the server in version 1.
     pub(super) fn is_reverse_call(&self, message: &Message) -> bool {
         let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
         let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Call);
@@ -87,7 +88,7 @@ impl History {
         }
     }
 
-    /// A request was sent, with or without a fault: keeps it until it is answered, and counts it.
+    /// A request was sent, with or without a fault: keeps the request until an answer comes, and counts the request.
     pub(super) fn request(
         &mut self,
         message: &Message,
@@ -146,7 +147,7 @@ impl History {
         }
     }
 
-    /// Finds what a reply or an error is for, and judges whether it should be there.
+    /// Finds the request of a reply or an error, and judges an answer without a request.
     pub(super) fn answers(&mut self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Answers {
         let Some(xid) = about.xid else { return Answers::Nothing };
         let requester = message.sender.other();
@@ -216,11 +217,11 @@ pub(super) fn weight(finding: &Finding<'_>) -> u8 {
 /// End that chose the XID of an RPC message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum XidOf {
-    /// Its sender: it is a call, or its XID differs from the call's.
+    /// Its sender: Sender of the message: a call, or a reply whose XID differs from the call's.
     Sender,
     /// The sender of the call.
     Call,
-    /// It is a reply, or may be one, and the call is not known.
+    /// The Send is a reply, or may be one, and the call is not known.
     Unknown,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct History {
     /// Announcements of the ends, if the set-up was seen but not judged yet.
     pub(super) announced: Option<Sides<Option<Announced>>>,
     pub(super) set_up: bool,
-    /// True if it was seen from its start.
+    /// True if the connection was captured from the start.
     pub(super) whole: bool,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
@@ -34,38 +34,39 @@ pub(crate) struct History {
     pub(super) credits: Sides<Credits>,
     /// `true` if the capture missed something that an end sent.
     pub(super) lost: Sides<bool>,
-    /// `true` if nothing that the end sent could be read since then: its queue pair may serve another connection.
+    /// `true` if nothing that the end sent could be read since then: the queue pair may serve another connection.
     pub(super) suspect: Sides<bool>,
-    /// `true` if an end sent something that could not be read completely, so it may have advertised unknown memory.
+    /// True if an end sent something that was not completely readable, so there may be unknown advertised memory.
     pub(super) unreadable: Sides<bool>,
     /// True if the dissector gave up a call that may still be answered.
     pub(super) forgotten: bool,
     /// True if the client sent a message of version 1.
     pub(super) spoke: bool,
-    /// True if a message of version 1 was read: whatever follows is then judged by its rules.
+    /// True if a message of version 1 was read: the rules of version 1 then apply to all later messages.
     pub(super) version_1: bool,
     /// A message of version 1 came before anything was missed.
     begins_in_version_1: bool,
     pub(super) version_2: Version2,
-    /// True if it was reported that remote invalidation was not agreed.
+    /// True once the missing agreement on remote invalidation was reported.
     pub(super) told: bool,
-    /// `true` if a message came into the middle of a sequence (version 2), by the end that sent it.
+    /// True if a message of this end came into the middle of a sequence (version 2).
     pub(super) interrupted: Sides<bool>,
     /// By the end that asks.
     pub(super) requests: Sides<Requests>,
     /// The frame of the last Send of each end.
     pub(super) last: Sides<Stamp>,
-    /// True if a Send was given after one that was captured later, so it is not known which of the two ends was first.
+    /// True if a Send was emitted after one that was captured later, so the order of the two ends is not known.
     pub(super) is_disordered: bool,
     /// True if replies come in responder-provided Read chunks.
     pub(super) reliable: bool,
-    /// True if a requester has read such a reply, or said so: then both ends support them.
+    /// True if a requester has read such a reply, or said so: then both ends support such replies.
     pub(super) is_agreed: bool,
     pub(super) pulled: Vec<Pulled>,
     pub(super) pending: Vec<PendingFinding>,
 }
 
-/// Returns the ends that announced remote invalidation (RFC 8797 section 4.1); `None` if the capture does not show it.
+/// Returns the ends that announced remote invalidation (RFC 8797 section 4.1); `None` if the capture lacks the
+/// announcement.
 pub(super) fn invalidation(connection: &Connection) -> Option<Sides<bool>> {
     let said = |side| connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION));
     Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })
@@ -135,7 +136,7 @@ impl History {
         self.whole && self.misses_nothing() && !self.forgotten
     }
 
-    /// Returns true if nothing of the connection was missed since its first packet in the capture.
+    /// Returns true if nothing of the connection was missed since the first captured packet.
     pub(super) fn misses_nothing(&self) -> bool {
         self.lost == Sides::default()
     }

@@ -20,7 +20,7 @@ pub(super) struct Version2 {
 }
 
 impl Version2 {
-    /// For a connection that was seen from its start, or not.
+    /// Makes the state of a connection that was captured from the start (`whole`) or later.
     pub(super) const fn new(whole: bool) -> Self {
         Self {
             spoken: false,
@@ -36,8 +36,8 @@ impl Version2 {
     }
 
     /// Returns true if a message of another version is an error that answers one of that version on a connection of
-    /// version 2, where both ends have spoken that. It has the version of what it answers (-07 section 7.3), and the
-    /// layout of version 2, or that of version 1: an `ERR_VERS`.
+    /// version 2, where both ends have spoken that. Such an error has the version of the refused message (-07 section
+    /// 7.3), and the layout of version 2, or that of version 1: an `ERR_VERS`.
     pub(super) fn answers_other_version(&self, octets: &[u8]) -> bool {
         let is_other = Prefix::decode(octets).is_ok_and(|prefix| prefix.version != v2::VERSION);
         let is_whole = |rest: &[u8]| rest.is_empty();

@@ -32,11 +32,11 @@ const LIMIT: usize = 1 << 20;
 pub struct HexDump {
     /// The octets.
     pub octets: Vec<u8>,
-    /// True if its words were in the order of a little-endian host, and were reversed.
+    /// True if the words were in little-endian order, and were reversed.
     pub reversed: bool,
 }
 
-/// Error in a hex dump, and its place.
+/// Error in a hex dump, and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HexError {
     /// The line, 1-based.
@@ -72,7 +72,7 @@ impl fmt::Display for HexError {
 
 impl core::error::Error for HexError {}
 
-/// Part of a line, and where it begins.
+/// Part of a line, and the offset of its beginning.
 #[derive(Clone, Copy, Debug)]
 struct DumpText<'a> {
     text: &'a str,
@@ -103,7 +103,7 @@ impl<'a> DumpText<'a> {
         self.after(self.text.len() - self.text.trim_start().len())
     }
 
-    /// The first word and what follows it; both empty at the end.
+    /// Returns the first word and the rest; both empty at the end.
     fn word(self) -> (Self, Self) {
         let trimmed = self.trim_start();
         let end = trimmed.text.find(char::is_whitespace).unwrap_or(trimmed.text.len());
@@ -115,7 +115,7 @@ impl<'a> DumpText<'a> {
 struct Layout {
     /// Returns true if a text has this form.
     recognises: fn(&str) -> bool,
-    /// Reads a line; `None` if it is not part of the dump.
+    /// Reads a line; `None` for a line that is not part of the dump.
     line: for<'a> fn(DumpText<'a>) -> Option<DumpLine<'a>>,
     groups: Groups,
 }
@@ -125,13 +125,13 @@ struct Layout {
 enum Groups {
     /// Octets or words, or digits that are separated anywhere.
     Any,
-    /// Octets or words in the order in which they were sent.
+    /// Octets or words in the order of transmission.
     InOrder,
     /// The same, or words of the host.
     MaybeOfHost,
 }
 
-/// The forms of dump; a text is of the first that recognises it.
+/// The forms of dump; the first form that recognises a text is used.
 static LAYOUTS: [Layout; 3] = [
     // xxd, tcpdump, print_hex_dump, gdb: anything, an offset and a colon.
     Layout {
@@ -153,7 +153,7 @@ static LAYOUTS: [Layout; 3] = [
 #[derive(Debug)]
 struct DumpLine<'a> {
     offset: Option<DumpText<'a>>,
-    /// True if it stands for repetitions of the line before it.
+    /// True if the line stands for repetitions of the previous line.
     repeats: bool,
     groups: Vec<DumpText<'a>>,
 }
@@ -219,7 +219,7 @@ fn repetition(line: DumpText<'_>) -> Option<DumpLine<'_>> {
     is_one.then(|| DumpLine { offset: Some(first), repeats: true, groups: Vec::new() })
 }
 
-/// Finds `offset:` in a line, with what follows it. gdb's `<symbol+16>:` has an offset no one can check.
+/// Finds `offset:` in a line. Returns the offset and the rest. gdb's `<symbol+16>:` has an offset no one can check.
 fn colon(line: DumpText<'_>) -> Option<(Option<DumpText<'_>>, DumpText<'_>)> {
     let mut rest = line.before("|");
     let (first, second) = (rest.word().0, rest.word().1.word().0);
@@ -260,15 +260,15 @@ fn unprefixed(text: &str) -> &str {
     text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text)
 }
 
-/// Text of a log between the lines of a dump. A number with a colon is not text, but an offset with a mistake in it.
+/// Text of a log between the lines of a dump. A number with a colon is not text, but a mistyped offset.
 fn is_prose(line: DumpText<'_>) -> bool {
     let (first, _) = line.word();
     let is_number = first.text.starts_with(|first: char| first.is_ascii_digit()) && first.text.ends_with(':');
     !is_number && !line.text.split_whitespace().all(|word| is_hex(unprefixed(word)))
 }
 
-/// An offset is longer than the groups that follow it, and the first one is 0 unless `hexdump -C` skipped the
-/// beginning. The first word of a Send may be as long; it is the XID.
+/// An offset is longer than the following groups, and the first offset is 0 unless `hexdump -C` skipped the beginning.
+/// The first word of a Send may be as long; that word is the XID.
 fn begins_with_offset(line: DumpText<'_>) -> bool {
     let (offset, rest) = line.word();
     let (group, _) = rest.word();
@@ -321,7 +321,7 @@ fn groups(line: DumpText<'_>) -> Vec<DumpText<'_>> {
     groups
 }
 
-/// The digits of a group, and whether they are marked as hexadecimal.
+/// Returns the digits of a group, and true if a prefix marks hexadecimal digits.
 fn digits(group: &str) -> (&str, bool) {
     let prefixed = ["0x", "0X", "\\x"].iter().find_map(|prefix| group.strip_prefix(prefix));
     prefixed.map_or((group, false), |digits| (digits, true))
@@ -347,7 +347,7 @@ fn group_size<'a>(mut groups: impl Iterator<Item = &'a DumpText<'a>>) -> usize {
     if groups.all(|group| group.text.len() == first) && matches!(first, 4 | 8 | 16) { first / 2 } else { 1 }
 }
 
-/// The octets in the order in which they were sent.
+/// Returns the octets in the order of transmission.
 fn ordered(octets: Vec<u8>, word: usize) -> HexDump {
     let is_version_1 = |octets: &[u8]| Prefix::decode(octets).is_ok_and(|prefix| prefix.version == VERSION);
     if word > 1 && !is_version_1(&octets) {
@@ -359,7 +359,7 @@ fn ordered(octets: Vec<u8>, word: usize) -> HexDump {
     HexDump { octets, reversed: false }
 }
 
-/// Octets while they are being put together.
+/// Octets of a dump, collected line by line.
 struct DumpOctets<'a> {
     octets: Vec<u8>,
     /// True if spaces may separate digits anywhere.
@@ -398,7 +398,7 @@ impl<'a> DumpOctets<'a> {
         line.groups.iter().try_for_each(|group| self.group(*group))
     }
 
-    /// Checks that an offset is where the octets before it end, and repeats the last line up to there if need be.
+    /// Checks that an offset is the end of the octets so far, and repeats the last line up to there if need be.
     fn offset(&mut self, offset: DumpText<'a>) -> Result<(), HexError> {
         let Some(base) = self.base else {
             self.base = Some(offset);
