@@ -352,7 +352,7 @@ impl DissectorState {
     fn find_sessions(&mut self, known: usize) {
         for event in self.events.iter_mut().skip(known) {
             if let Event::Message(message) = event {
-                message.mirror_session = self.mirrors.of(message.stamp.frame);
+                message.mirror_session = self.mirrors.find_session(message.stamp.frame);
             }
         }
     }
@@ -435,7 +435,7 @@ impl Handler for DissectorState {
         &mut self.account
     }
 
-    fn held(&self, session: &Session) -> usize {
+    fn session_octets(&self, session: &Session) -> usize {
         session.held()
     }
 

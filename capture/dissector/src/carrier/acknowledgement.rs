@@ -160,7 +160,7 @@ impl AwaitedAcknowledgements {
         self.count += 1;
     }
 
-    /// Something was sent again: the next acknowledgement may be of either copy.
+    /// Something was retransmitted: the next acknowledgement may be of either copy.
     pub(super) const fn forget(&mut self) {
         self.awaited = None;
         self.first_of_two = None;

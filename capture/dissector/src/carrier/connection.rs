@@ -29,16 +29,16 @@ pub struct Connection {
     pub carrier: Carrier,
     /// The two ends.
     pub ends: Sides<Endpoint>,
-    /// The requested service ID, if connection set-up was seen. iWARP asks for a port: this is the service ID that
+    /// The requested service ID, if connection setup was seen. iWARP asks for a port: this is the service ID that
     /// stands for the port (see [`port`](Self::port)).
     pub service: Option<u64>,
     /// Announcement of each end in a message of connection setup, if captured.
     pub announced: Sides<Option<Announced>>,
-    /// True if connection set-up was seen: both the request and the reply.
+    /// True if connection setup was seen: both the request and the reply.
     pub set_up: bool,
     /// True if both ends of the connection are known.
     pub paired: bool,
-    /// The first sign that an end ended the connection, if that was seen.
+    /// First message by which an end ended the connection, if that was seen.
     pub disconnected: Option<Disconnection>,
 }
 
@@ -91,7 +91,7 @@ pub struct Announced {
     pub private_data: Shown,
 }
 
-/// RFC 8797 private data that a message of connection set-up shows.
+/// RFC 8797 private data that a message of connection setup shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// There is none.
@@ -179,7 +179,7 @@ impl Counts {
         (self.missed, self.orphans, self.acknowledgements) = (0, 0, None);
     }
 
-    /// Counts a sign that something was lost.
+    /// Counts an indication of loss.
     pub(crate) const fn recover(&mut self, kind: RecoveryKind) {
         match kind {
             RecoveryKind::SentAgain => self.retransmitted += 1,
@@ -209,14 +209,14 @@ pub enum RefusedAccess {
 
 impl Announced {
     pub(crate) fn new(stamp: Stamp, private_data: Consumer<'_>) -> Self {
-        Self { stamp, private_data: Shown::of(private_data) }
+        Self { stamp, private_data: Shown::find(private_data) }
     }
 }
 
 impl Shown {
     /// Looks for RFC 8797 private data in what the consumer sent. If that is cut, only complete private data before the
     /// cut counts; private data of another version may be followed by some of the known version.
-    fn of(private_data: Consumer<'_>) -> Self {
+    fn find(private_data: Consumer<'_>) -> Self {
         if let Some(known) = PrivateData::find(private_data.octets) {
             return Self::Present(known);
         }

@@ -72,7 +72,7 @@ pub(super) enum Need {
 
 impl Need {
     /// The need for a packet that was asked for, or that the other end has.
-    pub(super) const fn of(is_asked: bool, is_met: bool) -> Self {
+    pub(super) const fn from_evidence(is_asked: bool, is_met: bool) -> Self {
         match (is_asked, is_met) {
             (true, _) => Self::Asked,
             (false, true) => Self::Met,
@@ -144,7 +144,7 @@ impl RecentPackets {
         hasher.finish().max(1)
     }
 
-    /// Returns when a packet of this content was captured before, if this is a copy: the packet was not sent again
+    /// Returns when a packet of this content was captured before, if this is a copy: the packet was not retransmitted
     /// since. `need` returns the need for the packet since a time. Before there is a copy of this `end`, copies of
     /// `others` show how late copies are.
     #[inline]
@@ -156,7 +156,7 @@ impl RecentPackets {
         others: impl Fn() -> Copies,
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
-        if self.add(content, captured, end) {
+        if self.add_packet(content, captured, end) {
             return None;
         }
         let set = self.sets.get_mut(content as usize % SETS)?;
@@ -172,7 +172,7 @@ impl RecentPackets {
     /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if the packet was
     /// added.
     #[inline]
-    pub(super) fn add(&mut self, content: u64, captured: PacketCapture, end: &mut Copies) -> bool {
+    pub(super) fn add_packet(&mut self, content: u64, captured: PacketCapture, end: &mut Copies) -> bool {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
         }
@@ -287,7 +287,7 @@ impl Copies {
     /// Notes the duplicate of the packet of this number, `age` nanoseconds after the packet.
     fn copy(&mut self, number: u32, age: Option<u32>) {
         self.copies = self.copies.saturating_add(1);
-        // A packet that was sent again at once looks like a copy of one before.
+        // A packet that was retransmitted at once looks like a copy of one before.
         if number.wrapping_sub(self.copied).cast_signed() > 0 {
             self.copied = number;
         }

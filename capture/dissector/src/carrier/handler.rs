@@ -18,7 +18,7 @@ pub(crate) enum Taken {
     Early,
 }
 
-/// A sign of congestion for what an end sends.
+/// An indication of congestion for what an end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CongestionSign {
     /// The other end sent a congestion notification (CNP).
@@ -42,7 +42,7 @@ pub(crate) trait Handler {
         operation: Operation<'_>,
         last: bool,
     ) -> Taken;
-    /// Octets of a TCP stream were found to be a set-up frame or an FPDU. The operations in the frame follow.
+    /// Octets of a TCP stream were found to be a setup frame or an FPDU. The operations in the frame follow.
     fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>);
     /// An end acknowledged what the other end sends.
     fn acknowledged(&mut self, session: &mut Self::Session, by: Origin, acknowledgement: Acknowledgement);
@@ -51,7 +51,7 @@ pub(crate) trait Handler {
     fn acknowledged_early(&mut self, session: &mut Self::Session, packet: Origin, order: AcknowledgementOrder);
     /// The time that an end takes to acknowledge is known better than before.
     fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
-    /// A sign of congestion came for what an end sends.
+    /// An indication of congestion came for what an end sends.
     fn congested(&mut self, session: &mut Self::Session, sender: Side, sign: CongestionSign);
     /// The window that an end advertises became 0, or is no longer 0 (TCP).
     fn window(&mut self, session: &mut Self::Session, by: Side, time: Time, is_closed: bool);
@@ -60,7 +60,7 @@ pub(crate) trait Handler {
     /// The memory that all connections together hold.
     fn account(&mut self) -> &mut Account;
     /// Octets of memory held by a session.
-    fn held(&self, session: &Self::Session) -> usize;
+    fn session_octets(&self, session: &Self::Session) -> usize;
     /// Makes a session release about this many octets.
     fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
     /// An end ended a connection. Packets may still be on their way.

@@ -3,7 +3,7 @@
 use super::recovery::{Backfill, MissingPacket, Sign};
 use crate::file::Time;
 
-/// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
+/// A capture may show packets out of order by this many frames: as many as wait for a missing one.
 pub(crate) const DISORDER: u64 = 4096;
 
 /// One of the two ends of a connection.
@@ -177,7 +177,7 @@ pub(crate) struct Operation<'a> {
     /// content.
     pub first_sent: Option<Time>,
     /// Places of the operation in the data of `from`; of an InfiniBand Read response, in what the other end sends. For
-    /// a retransmitted packet, the places of the packet; of another sign, one place.
+    /// a retransmitted packet, the places of the packet; of another indication, one place.
     pub places: Places,
     /// The operation.
     pub kind: OperationKind<'a>,
@@ -257,7 +257,7 @@ pub(crate) enum OperationKind<'a> {
         of: Side,
         /// Place of the packet concerned, in the data of end `of`.
         place: u64,
-        /// The sign.
+        /// The indication.
         sign: Sign,
         /// Type of the operation in the retransmitted packet, if the carrier knows the type.
         operation: Option<OperationType>,

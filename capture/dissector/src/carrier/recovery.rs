@@ -25,9 +25,9 @@ pub enum RecoveryKind {
     /// The next RDMA Read request was retransmitted because a response was missing, and something after that response
     /// had arrived.
     ImpliedNak,
-    /// The packet that follows was sent again, and nothing in the capture says why.
+    /// The packet that follows was retransmitted, and nothing in the capture says why.
     CauseNotSeen,
-    /// The receiver reported a hole: by a negative acknowledgement (InfiniBand), or by a selective acknowledgement (RFC
+    /// The receiver reported a gap: by a negative acknowledgement (InfiniBand), or by a selective acknowledgement (RFC
     /// 2018) or the third duplicate one (RFC 5681 section 3.2) of TCP.
     SequenceError,
     /// "Receiver not ready": the receiver had no Receive posted.
@@ -35,7 +35,7 @@ pub enum RecoveryKind {
         /// The sender has to wait for so many nanoseconds.
         wait: u64,
     },
-    /// The receiver refused the operation for good. Nothing is sent again.
+    /// The receiver refused the operation for good. Nothing is retransmitted.
     Failed,
 }
 
@@ -93,7 +93,7 @@ pub enum MissingPacket {
     Late,
 }
 
-/// Reason for which a packet was sent again.
+/// Reason for which a packet was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgainFor {
     /// The packet, an earlier one, or an acknowledgement was lost, or seemed to be.

@@ -25,7 +25,7 @@ pub(super) enum Group {
     Send,
     /// The rules about a call with the reply.
     Exchange,
-    /// The rules of the set-up.
+    /// The rules of the setup.
     Setup,
     /// The rules of one Send of version 2.
     SendV2,
@@ -46,7 +46,7 @@ impl Book {
     }
 
     /// Adds a finding.
-    pub(super) fn add(&mut self, about: About, finding: &Finding<'_>, offset: Option<usize>) {
+    pub(super) fn add_finding(&mut self, about: About, finding: &Finding<'_>, offset: Option<usize>) {
         self.keep(Found::new(about, finding, offset));
     }
 
@@ -64,7 +64,7 @@ impl Book {
         about: About,
         judge: impl FnOnce(&mut Report<'_>) -> T,
     ) -> T {
-        let mut take = |finding: &Finding<'_>| self.add(about, finding, Some(finding.offset));
+        let mut take = |finding: &Finding<'_>| self.add_finding(about, finding, Some(finding.offset));
         judge(&mut Report::new(rule, &mut take))
     }
 

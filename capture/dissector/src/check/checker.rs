@@ -64,7 +64,7 @@ impl Checker {
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };
                 connection.end_set_up(&report.connection.announced, number, book);
-                connection.end(report, book);
+                connection.end_connection(report, book);
             }
             Event::Transaction(_)
             | Event::Rejected(_)

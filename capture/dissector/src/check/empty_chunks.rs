@@ -22,8 +22,8 @@ pub(super) enum EmptyChunks {
 }
 
 impl EmptyChunks {
-    /// Decodes the results without the empty chunks, if decoding by RFC 8166 goes astray.
-    pub(super) fn of(subject: &Subject<'_>) -> Self {
+    /// Decodes the results without the empty chunks, if decoding by RFC 8166 fails.
+    pub(super) fn find(subject: &Subject<'_>) -> Self {
         let Some(offered) = subject.offered() else { return Self::Respected };
         let lengths = returned(subject);
         let is_empty: Vec<bool> = offered.writes.iter().map(|chunk| chunk.length() == 0).collect();

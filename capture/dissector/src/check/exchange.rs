@@ -211,7 +211,7 @@ pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -
     for row in &RULES {
         let mut take = |finding: &Finding<'_>| {
             faulty |= finding.severity == Severity::Error;
-            book.add(about, finding, Some(finding.offset));
+            book.add_finding(about, finding, Some(finding.offset));
         };
         if !(row.judge)(&before, &mut Report::new(row.rule, &mut |_: &Finding<'_>| {}))
             && (row.judge)(subject, &mut Report::new(row.rule, &mut take))
@@ -500,7 +500,7 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// A result that is not eligible is missing from the Payload stream, so decoding the results ends early or goes astray,
+/// A result that is not eligible is missing from the Payload stream, so decoding the results ends early or fails,
 /// and a Write chunk with data has no item. A chunk without an item is proof enough if no item was left to be found.
 fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let lengths = returned(subject);

@@ -45,7 +45,7 @@ pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>,
         let (from, to) = (*ends.get(side), *ends.get(side.other()));
         let about = About { stamp: announced.stamp, connection: number, from, to, xid: None };
         for row in &RULES {
-            let mut take = |finding: &Finding<'_>| book.add(about, finding, None);
+            let mut take = |finding: &Finding<'_>| book.add_finding(about, finding, None);
             (row.judge)(&announced, &mut Report::new(row.rule, &mut take));
         }
     }

@@ -49,7 +49,7 @@ impl<R: Read> Buffer<R> {
         self.octets.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Returns the octets of a range that [`take`](Self::take) returned.
+    /// Returns the octets of a range that [`consume`](Self::consume) returned.
     #[inline]
     pub(super) fn at(&self, place: Range<usize>) -> &[u8] {
         self.octets.get(place).unwrap_or_default()
@@ -106,7 +106,7 @@ impl<R: Read> Buffer<R> {
 
     /// Consumes `count` buffered octets and returns their range, which is valid until the next `fill`.
     #[inline]
-    pub(super) fn take(&mut self, count: usize) -> Range<usize> {
+    pub(super) fn consume(&mut self, count: usize) -> Range<usize> {
         let from = self.start;
         self.start = self.end.min(from.saturating_add(count));
         self.offset = self.offset.saturating_add((self.start.saturating_sub(from)) as u64);
@@ -119,7 +119,7 @@ impl<R: Read> Buffer<R> {
             if !self.fill(1)? {
                 return Ok(false);
             }
-            let taken = self.take(count);
+            let taken = self.consume(count);
             count = count.saturating_sub(taken.len());
         }
         Ok(true)

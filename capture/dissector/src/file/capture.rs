@@ -213,7 +213,7 @@ impl Capture {
                 self.is_live = is_live;
                 let is_disordered = !is_live && !reader.begins_in_order();
                 self.sorter = is_disordered.then(|| Box::new(Sorter::new(self.frames)));
-                self.clock.begin();
+                self.clock.begin_file();
                 self.files.begun.push((self.frames.saturating_add(1), name.as_str().into()));
                 self.current = Some((name, reader));
                 Ok(())

@@ -30,7 +30,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Another file begins, which may have been captured before.
-    pub(super) const fn begin(&mut self) {
+    pub(super) const fn begin_file(&mut self) {
         self.last = None;
     }
 
@@ -152,7 +152,7 @@ mod tests {
         for (number, time) in (1..).zip([50, 40, 40, 90, 30, 31]) {
             clock.frame(number, Time(time));
         }
-        clock.begin();
+        clock.begin_file();
         clock.frame(7, Time(1));
         assert_eq!(clock.steps(), ClockSteps { count: 2, first_frame: 2, longest_ns: 60, longest_frame: 5, sorted: 0 });
     }

@@ -119,7 +119,7 @@ pub(super) fn next<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Record>, Fi
     if !buffer.fill(header.length)? {
         return Err(ends_inside());
     }
-    let place = buffer.take(header.length);
+    let place = buffer.consume(header.length);
     let length = header.whole_length(buffer.at(place.clone())) as u32;
     Ok(Some(Record { time: header.time(), link: LINK_TYPE, data: place, length }))
 }

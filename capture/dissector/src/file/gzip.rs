@@ -54,7 +54,7 @@ impl Inflater {
     }
 
     /// Another member begins.
-    fn begin(&mut self) {
+    fn begin_member(&mut self) {
         self.decoder.init();
         self.ready = 0..0;
     }
@@ -103,7 +103,7 @@ impl<B: BufRead> Gzip<B> {
         }
         // No octet of the data is asked for, so this reads the header alone.
         GzDecoder::new(&mut self.source).read(&mut []).map(drop)?;
-        self.inflater.begin();
+        self.inflater.begin_member();
         Ok(GzipState::InMember(Crc::new()))
     }
 

@@ -64,7 +64,7 @@ impl Pcap {
         }
         let [.., a, b, c, d] = *buffer.available().first_chunk::<FILE_HEADER_LEN>().unwrap_or(&[0; FILE_HEADER_LEN]);
         let word = order.u32([a, b, c, d]);
-        buffer.take(FILE_HEADER_LEN);
+        buffer.consume(FILE_HEADER_LEN);
         let fcs_length = if word & FCS_PRESENT != 0 { (word >> 28) * 2 } else { 0 };
         Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length, more_header_length }))
     }
@@ -86,9 +86,9 @@ impl Pcap {
         if !buffer.fill(RECORD_HEADER_LEN.saturating_add(count))? {
             return Err(FileError::new(offset, Problem::EndsInside("a record")));
         }
-        buffer.take(RECORD_HEADER_LEN);
+        buffer.consume(RECORD_HEADER_LEN);
         let time = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit;
-        let mut data = buffer.take(count);
+        let mut data = buffer.consume(count);
         data.start = data.start.saturating_add(self.more_header_length);
         Ok(Some(Record { time: Time(time), link: self.link, data, length }.without_fcs(self.fcs_length)))
     }

@@ -215,7 +215,7 @@ impl Pcapng {
             return Err(FileError::new(offset, Problem::Damaged("a section has too many interfaces")));
         }
         self.interfaces.push(interface);
-        buffer.take(length.saturating_sub(BLOCK_END_LEN));
+        buffer.consume(length.saturating_sub(BLOCK_END_LEN));
         self.block_end(buffer, length, offset)
     }
 
@@ -231,7 +231,7 @@ impl Pcapng {
     #[inline]
     fn block_end<R: Read>(&self, buffer: &mut Buffer<R>, length: usize, offset: u64) -> Result<(), FileError> {
         let end = buffer.available().first_chunk().map(|octets| self.order.u32(*octets) as usize);
-        buffer.take(BLOCK_END_LEN);
+        buffer.consume(BLOCK_END_LEN);
         if end == Some(length) {
             return Ok(());
         }
@@ -255,8 +255,8 @@ impl Pcapng {
                 Problem::Damaged("a packet refers to an interface that is not described"),
             ));
         };
-        buffer.take(len);
-        let mut data = buffer.take(room);
+        buffer.consume(len);
+        let mut data = buffer.consume(room);
         data.end = data.start.saturating_add(captured as usize);
         self.block_end(buffer, length, offset)?;
         let time = units.map_or(Time::default(), |units| interface.time(units));

@@ -81,7 +81,7 @@ impl RecentSessions {
     }
 
     /// The session of a frame; `None` for a frame without a session, or an old frame.
-    pub(crate) fn of(&self, frame: u64) -> Option<MirrorSession> {
+    pub(crate) fn find_session(&self, frame: u64) -> Option<MirrorSession> {
         let place = self.frames.get(frame as usize % FRAMES).copied().flatten();
         place.filter(|(number, _)| *number == frame).map(|(_, session)| session)
     }
@@ -95,9 +95,12 @@ mod tests {
     fn the_sessions_of_the_last_frames_are_remembered() {
         let session = |id| MirrorSession::new(MirrorEncapsulation::Erspan, id);
         let mut recent = RecentSessions::default();
-        assert_eq!(recent.of(1), None);
+        assert_eq!(recent.find_session(1), None);
         (1..=FRAMES as u64 + 1).filter(|frame| frame % 4 != 3).for_each(|frame| recent.remember(frame, session(7)));
-        assert_eq!((recent.of(1), recent.of(2), recent.of(3)), (None, Some(session(7)), None));
+        assert_eq!(
+            (recent.find_session(1), recent.find_session(2), recent.find_session(3)),
+            (None, Some(session(7)), None)
+        );
         assert_eq!(recent.frames.len(), FRAMES);
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     let network = network(frame);
     match content(network) {
         Content::Other(_) => inside(network, frame.data),
-        content => Sighted { content, network, sighting: Sighting::of(&network, frame.data), session: None },
+        content => Sighted { content, network, sighting: Sighting::new(&network, frame.data), session: None },
     }
 }
 
@@ -134,5 +134,5 @@ fn inside<'a>(network: Network<'a>, frame: &[u8]) -> Sighted<'a> {
         content => content,
     };
     let (network, session) = (innermost.network, innermost.session);
-    Sighted { content, network, sighting: Sighting::of(&network, frame), session }
+    Sighted { content, network, sighting: Sighting::new(&network, frame), session }
 }

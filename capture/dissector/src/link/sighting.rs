@@ -24,7 +24,7 @@ const MARKED: u8 = 3;
 impl Sighting {
     /// Returns the sighting of a packet that has this network layer, in a frame of these octets.
     #[inline]
-    pub(super) fn of(network: &Network<'_>, frame: &[u8]) -> Self {
+    pub(super) fn new(network: &Network<'_>, frame: &[u8]) -> Self {
         let (header, identification, hop_limit, congestion) = match *network {
             Network::Ipv4(header) => match *header {
                 [_, service, _, _, i0, i1, _, _, hop_limit, ..] => {
@@ -56,7 +56,7 @@ mod tests {
         (header[4], header[5], header[8]) = (0x12, 0x34, 64);
         let seen = |header: &[u8], link: usize| {
             let frame = [&vec![0; link], header].concat();
-            Sighting::of(&Network::Ipv4(&frame[link..]), &frame)
+            Sighting::new(&Network::Ipv4(&frame[link..]), &frame)
         };
         let here = seen(&header, 14);
         assert_eq!(here.identification, 0x1234);
@@ -68,14 +68,14 @@ mod tests {
         assert_eq!(seen(&header[..3], 0), Sighting::default());
         header[7] = 63;
         let frame = [&[0; 14][..], &header].concat();
-        let six = Sighting::of(&Network::Ipv6(&frame[14..]), &frame);
+        let six = Sighting::new(&Network::Ipv6(&frame[14..]), &frame);
         assert_eq!((six.identification, six.point), (0, 14 << 8 | 63));
     }
 
     #[test]
     fn octets_behind_the_packet_do_not_name_the_place() {
         let frame = [0; 58];
-        let seen = |end: usize, frame: &[u8]| Sighting::of(&Network::Ipv4(&frame[14..end]), frame);
+        let seen = |end: usize, frame: &[u8]| Sighting::new(&Network::Ipv4(&frame[14..end]), frame);
         assert_eq!(seen(54, &frame[..]), seen(54, &frame[..54]));
     }
 }

@@ -1,4 +1,4 @@
-//! Requests and responses that were sent again, and the cause of each.
+//! Requests and responses that were retransmitted, and the cause of each.
 //!
 //! An adapter goes back to a number and sends everything from there on again: because a negative acknowledgement asked
 //! for that, because a response to a Read request is missing (an implied negative acknowledgement), or because no
@@ -65,7 +65,7 @@ impl RequestStream {
         Some([cause, Some(RecoveryKind::Replaced)])
     }
 
-    /// Returns why a request is sent again, which may be an RDMA Read; `None` if something seen before says so.
+    /// Returns why a request is retransmitted, which may be an RDMA Read; `None` if something seen before says so.
     fn cause(&self, number: u64, read: Option<&RepeatedRequest>, silence: u64) -> Option<RecoveryKind> {
         // No time is too long after that.
         if self.not_ready.is_some_and(|from| number >= from) {
@@ -97,7 +97,7 @@ impl RequestStream {
         }
     }
 
-    /// Returns true if a timer has just expired that had been started before the packet which is sent again. Soft RoCE
+    /// Returns true if a timer has just expired that had been started before the packet which is retransmitted. Soft RoCE
     /// starts the timer with a request, and does not stop the timer at the acknowledgement; a timer of Linux is late by
     /// up to an eighth.
     fn has_expired(&self, silence: u64) -> bool {
@@ -136,11 +136,11 @@ impl RequestStream {
         let number = extend(self.next, packet.sequence);
         let is_sent_again = self.went_back > since && self.went_back_to <= number;
         match packet.syndrome {
-            // A receiver reports a hole once. When the packet has come, it can only be another one that is missing.
+            // A receiver reports a gap once. When the packet has come, it can only be another one that is missing.
             Some(Syndrome::SequenceError | Syndrome::Failed(_)) => false,
-            // No sender sends it again before that.
+            // No sender retransmits the packet before that.
             Some(Syndrome::NotReady { wait }) => is_sent_again && now.0 >= since.0.saturating_add(wait),
-            // Packets that are sent again are acknowledged again, each of them, in the same words.
+            // Packets that are retransmitted are acknowledged again, each of them, in the same words.
             _ => is_sent_again || now.0.saturating_sub(self.went_back.0) < SILENCE,
         }
     }
@@ -164,7 +164,7 @@ impl RequestStream {
         self.is_asked(number) && !(self.run.is_none() && self.not_ready.is_none() && is_soon)
     }
 
-    /// Returns true if an RDMA Read is sent again because a response is missing: a requester reacts at once.
+    /// Returns true if an RDMA Read is retransmitted because a response is missing: a requester reacts at once.
     fn is_answer(&self, read: &RepeatedRequest) -> bool {
         let since = self.last_time.0.saturating_sub(self.answered_at.0);
         read.round_trip.is_none_or(|least| since <= least.saturating_mul(REACTIONS))
@@ -183,7 +183,7 @@ impl RequestStream {
         let is_answer = |refused: &mut u64| *refused == number || begins && *refused < number;
         self.asked.take_if(is_answer);
         self.not_ready.take_if(is_answer);
-        self.again.take(number, self.last_time, self.awaited.least().unwrap_or(0));
+        self.again.take_request(number, self.last_time, self.awaited.least().unwrap_or(0));
         self.run = Some(number + 1);
         self.went_back = self.last_time;
     }
@@ -191,7 +191,7 @@ impl RequestStream {
     /// Responses are asked for again.
     pub(super) fn ask_again(&mut self, asked: RepeatedResponses) {
         for read in self.reads.iter_mut().filter(|read| read.end > asked.from) {
-            RepeatedResponses::add(
+            RepeatedResponses::merge_into(
                 &mut read.asked_again,
                 RepeatedResponses { from: read.first.max(asked.from), ..asked },
             );

@@ -57,7 +57,7 @@ impl CheckedEnds {
         }
     }
 
-    pub(super) fn take(&mut self, end: Address, is_right: bool) {
+    pub(super) fn take_verdict(&mut self, end: Address, is_right: bool) {
         if self.0.len() < ENDS || self.0.contains_key(&end) {
             let checked = self.0.entry(end).or_default();
             checked.packets += 1;

@@ -111,7 +111,7 @@ fn icrc(mut hasher: Hasher, octets: &[u8]) -> Option<Icrc> {
     Some(Icrc { found: u32::from_le_bytes(*found), right: hasher.finalize() })
 }
 
-fn begin(lrh: [u8; 8]) -> Hasher {
+fn begin_icrc(lrh: [u8; 8]) -> Hasher {
     let mut hasher = Hasher::new();
     hasher.update(&lrh);
     hasher
@@ -131,7 +131,7 @@ fn roce_v2_over_ipv4(octets: &[u8]) -> Option<Checks> {
         return None;
     }
     let ([version, _, l0, l1, i0, i1, f0, f1, _, protocol, _, _], rest) = ip.header.split_first_chunk()?;
-    let mut hasher = begin(NO_LRH);
+    let mut hasher = begin_icrc(NO_LRH);
     hasher.update(&[*version, 0xff, *l0, *l1, *i0, *i1, *f0, *f1, 0xff, *protocol, 0xff, 0xff]);
     hasher.update(rest);
     roce_v2(hasher, ip.payload, ip.payload_length)
@@ -142,7 +142,7 @@ fn roce_v2_over_ipv6(octets: &[u8]) -> Option<Checks> {
     if ip.next_header != Udp::PROTOCOL {
         return None;
     }
-    let mut hasher = begin(NO_LRH);
+    let mut hasher = begin_icrc(NO_LRH);
     cover_ipv6(&mut hasher, ip.header)?;
     roce_v2(hasher, ip.payload, ip.payload_length)
 }
@@ -157,7 +157,7 @@ fn roce_v2(mut hasher: Hasher, octets: &[u8], length: usize) -> Option<Checks> {
 
 fn grh_icrc(octets: &[u8]) -> Option<Icrc> {
     let grh = Grh::decode(octets).ok()?;
-    let mut hasher = begin(NO_LRH);
+    let mut hasher = begin_icrc(NO_LRH);
     cover_ipv6(&mut hasher, grh.header)?;
     icrc(hasher, grh.payload.get(..grh.payload_length)?)
 }
@@ -175,7 +175,7 @@ fn infiniband(octets: &[u8]) -> Option<Checks> {
         NextHeader::Bth => {
             let mut masked = *lrh.header;
             masked[0] |= 0xf0;
-            icrc(begin(masked), payload)?
+            icrc(begin_icrc(masked), payload)?
         }
     };
     let (covered, rest) = octets.split_at_checked(lrh.header.len() + lrh.payload_length)?;

@@ -6,9 +6,9 @@ use super::transport::Transport;
 use crate::carrier::operation::{Operation, OperationKind, Origin, Places, Side, Stamp};
 use crate::file::Time;
 
-/// The most packets that are held for one connection.
+/// The most packets that are buffered for one connection.
 const HELD_PACKETS: usize = 4096;
-/// The most octets that are held for one connection.
+/// The most octets that are buffered for one connection.
 const HELD_OCTETS: usize = 8 << 20;
 
 /// Responses to an RDMA Read request that were asked for again.
@@ -22,7 +22,7 @@ pub(super) struct RepeatedResponses {
 
 impl RepeatedResponses {
     /// Adds what is asked for again later.
-    pub(super) fn add(all: &mut Option<Self>, more: Self) {
+    pub(super) fn merge_into(all: &mut Option<Self>, more: Self) {
         let before = all.get_or_insert(more);
         before.from = before.from.min(more.from);
     }

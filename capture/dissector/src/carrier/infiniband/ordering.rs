@@ -7,15 +7,15 @@
 //! - **Below**: a repetition. A repetition is counted and changes nothing, unless the number belongs to a gap that was
 //!   given up.
 //! - **Equal**: the packet goes out at once.
-//! - **Above**: there is a hole. The packet is late, was lost on the way, or was missed by the capture. The connection
-//!   is held: all later packets are buffered, in order, so that no reply overtakes the data that belongs to the reply.
+//! - **Above**: there is a gap. The packet is late, was lost on the way, or was missed by the capture. The connection
+//!   is stopped: all later packets are buffered, in order, so that no reply overtakes the data that belongs to the reply.
 //!
-//! Two answers explain a hole:
+//! Two answers explain a gap:
 //!
-//! - A **negative acknowledgement** says that the receiver threw away everything after the hole. Such packets are set
+//! - A **negative acknowledgement** says that the receiver discarded everything after the gap. Such packets are set
 //!   aside, and their repetitions count. Packets that turn out to have been accepted are used after all.
 //! - An **acknowledgement** of the gap says that the receiver has the packet, so the capture missed the packet. A
-//!   capture may show the two directions out of order, so the hole is given up as [`OperationKind::Lost`] only 64
+//!   capture may show the two directions out of order, so the gap is given up as [`OperationKind::Lost`] only 64
 //!   packets later, or when the connection ends.
 //!
 //! Both streams of a connection are joined by the content of packets. A reply to an unknown call, or a Write to memory
@@ -25,7 +25,7 @@
 //! The path MTU says how many numbers a Read's answer takes. The MTU is in the connection request, or is learnt from
 //! any packet but the last of a message.
 //!
-//! At most 4096 packets and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
+//! At most 4096 packets and 8 MiB are buffered per connection; past that, a gap is given up at once. One `Account` bounds
 //! all connections together.
 
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ const REMOTE_ACCESS_ERROR: u8 = 2;
 #[derive(Clone, Copy, Debug)]
 enum Early {
     /// An earlier request of this end is missing.
-    Hole(Side),
+    Gap(Side),
     /// The packet refers to something unknown, which may be in a late packet of this end.
     Unknown(Side),
 }
@@ -60,7 +60,7 @@ impl Early {
     /// The end whose next request is awaited.
     const fn side(self) -> Side {
         match self {
-            Self::Hole(side) | Self::Unknown(side) => side,
+            Self::Gap(side) | Self::Unknown(side) => side,
         }
     }
 }
@@ -68,7 +68,7 @@ impl Early {
 /// Takes what the ends of one connection did, in order.
 pub(super) trait OperationSink {
     /// An end did something; if `last`, no later packet explains the operation, which must not be returned as early.
-    fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
+    fn take_operation(&mut self, operation: Operation<'_>, last: bool) -> Taken;
     /// An end acknowledged what the other end sends, up to a packet sequence number.
     fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement);
     /// A packet of an end was captured after the acknowledgement of the packet; `order` counts such packets, and the
@@ -87,7 +87,7 @@ struct CopiesByKind {
 }
 
 impl CopiesByKind {
-    const fn of(&mut self, packet: &Transport<'_>) -> &mut Sides<Copies> {
+    const fn of_kind(&mut self, packet: &Transport<'_>) -> &mut Sides<Copies> {
         match (packet.operation, packet.syndrome) {
             (PacketKind::Acknowledge, Some(Syndrome::Acknowledged)) => &mut self.acknowledgements,
             (PacketKind::Acknowledge, _) => &mut self.refusals,
@@ -126,12 +126,12 @@ pub(super) struct Ordering {
 }
 
 impl Ordering {
-    /// Sets the number that an end will begin with, from connection set-up.
-    pub(super) fn begin(&mut self, from: Side, sequence: u32) {
+    /// Sets the number that an end will begin with, from connection setup.
+    pub(super) fn begin_at(&mut self, from: Side, sequence: u32) {
         self.streams.get_mut(from).next = Some(extend(None, sequence));
     }
 
-    /// Sets the most octets that a packet carries, from connection set-up.
+    /// Sets the most octets that a packet carries, from connection setup.
     pub(super) fn set_mtu(&mut self, mtu: Option<u32>) {
         self.mtu = mtu;
     }
@@ -141,14 +141,14 @@ impl Ordering {
         self.copies.set_up = copies;
     }
 
-    /// Sets for how many nanoseconds at least both ends wait for an acknowledgement, from connection set-up.
+    /// Sets for how many nanoseconds at least both ends wait for an acknowledgement, from connection setup.
     pub(super) fn set_ack_timeout(&mut self, timeout: Option<u64>) {
         for stream in [&mut self.streams.active, &mut self.streams.passive] {
             stream.ack_timeout = timeout;
         }
     }
 
-    /// `true` if the first request of an end that was seen has another number than the set-up says.
+    /// `true` if the first request of an end that was seen has another number than the setup says.
     pub(super) fn is_joined(&self, from: Side, sequence: u32) -> bool {
         self.streams.get(from).first.is_some_and(|first| (first & 0xff_ffff) as u32 != sequence)
     }
@@ -169,8 +169,8 @@ impl Ordering {
         content: u64,
         recent: &mut RecentPackets,
     ) -> Option<Time> {
-        let end = self.copies.of(packet).get_mut(sent.from);
-        if recent.add(content, sent.captured, end) {
+        let end = self.copies.of_kind(packet).get_mut(sent.from);
+        if recent.add_packet(content, sent.captured, end) {
             return None;
         }
         self.original_of(sent, packet, content, recent)
@@ -186,20 +186,22 @@ impl Ordering {
         recent: &mut RecentPackets,
     ) -> Option<Time> {
         let (SentPacket { from, captured }, Self { streams, copies, counts, .. }) = (sent, self);
-        let mut end = *copies.of(packet).get(from);
+        let mut end = *copies.of_kind(packet).get(from);
         let need = |since| match packet.operation {
-            PacketKind::ReadResponse => Need::of(streams.get(from.other()).is_response_asked(packet.sequence), false),
+            PacketKind::ReadResponse => {
+                Need::from_evidence(streams.get(from.other()).is_response_asked(packet.sequence), false)
+            }
             _ if packet.is_request() => {
                 let stream = streams.get(from);
-                Need::of(stream.is_request_asked(packet), stream.is_acknowledged(packet.sequence))
+                Need::from_evidence(stream.is_request_asked(packet), stream.is_acknowledged(packet.sequence))
             }
             _ => {
                 let is_again = streams.get(from.other()).is_acknowledged_again(packet, since, captured.stamp.time);
-                Need::of(is_again, captured.sighting.identification != 0)
+                Need::from_evidence(is_again, captured.sighting.identification != 0)
             }
         };
         let original = recent.original(content, captured, &mut end, || copies.shown(from.other()), need);
-        *copies.of(packet).get_mut(from) = end;
+        *copies.of_kind(packet).get_mut(from) = end;
         counts.get_mut(from).duplicates += u64::from(original.is_some());
         original
     }
@@ -263,7 +265,7 @@ impl Ordering {
         } else if let Err(early) = self.deliver(&arrival, sink)
             && !self.refuse(&arrival)
         {
-            self.counts.get_mut(from).early += u64::from(matches!(early, Early::Hole(_)));
+            self.counts.get_mut(from).early += u64::from(matches!(early, Early::Gap(_)));
             self.hold(&arrival);
         }
         if !self.queue.packets.is_empty() {
@@ -275,19 +277,19 @@ impl Ordering {
         }
     }
 
-    /// Gives everything that is still held, at the end of the connection or of the capture.
+    /// Emits everything that is still buffered, at the end of the connection or of the capture.
     pub(super) fn finish<S: OperationSink>(&mut self, sink: &mut S) {
         let unseen = [Side::Active, Side::Passive].map(|side| (side, self.streams.get(side).unseen()));
         self.give_all(sink);
         for (side, number) in unseen {
-            // If it was seen among the held packets, it was counted above.
+            // If it was seen among the buffered packets, it was counted above.
             if number.is_some() && self.streams.get(side).unseen() == number {
                 self.counts.get_mut(side).missed += 1;
             }
         }
     }
 
-    /// Gives everything that is held.
+    /// Emits everything that is buffered.
     fn give_all<S: OperationSink>(&mut self, sink: &mut S) {
         self.drain(sink);
         while !self.queue.packets.is_empty() {
@@ -297,11 +299,11 @@ impl Ordering {
         for side in [Side::Active, Side::Passive] {
             let unaccepted = self.streams.get_mut(side).take_unaccepted();
             while !self.streams.get(side).refused.packets.is_empty() {
-                self.skip_hole(side, sink);
+                self.skip_gap(side, sink);
             }
             // Requests that were acknowledged but never seen.
-            if self.streams.get(side).has_hole() {
-                self.skip_hole(side, sink);
+            if self.streams.get(side).has_gap() {
+                self.skip_gap(side, sink);
             }
             self.lose_responses(side, sink);
             self.give_unaccepted(unaccepted, sink);
@@ -317,15 +319,15 @@ impl Ordering {
             let is_send = packet.operation == PacketKind::Send && packet.first && packet.last;
             let kind = self.streams.get_mut(held.from).kind(number, &arrival, self.mtu);
             if let Some(kind) = kind.filter(|_| is_send) {
-                sink.take(arrival.operation(number, OperationKind::Lost), true);
-                sink.take(arrival.operation(number, kind), true);
+                sink.take_operation(arrival.operation(number, OperationKind::Lost), true);
+                sink.take_operation(arrival.operation(number, kind), true);
             }
         }
     }
 
     /// Octets of memory taken by what waits.
     #[must_use]
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_octets(&self) -> usize {
         let stream = |stream: &RequestStream| {
             stream.refused.octets
                 + stream.reads.len() * size_of::<ReadRequest>()
@@ -334,7 +336,7 @@ impl Ordering {
         self.queue.octets + stream(&self.streams.active) + stream(&self.streams.passive)
     }
 
-    /// Gives everything that is held, and no longer waits for responses.
+    /// Emits everything that is buffered, and no longer waits for responses.
     pub(super) fn let_go<S: OperationSink>(&mut self, sink: &mut S) {
         // They may still come again.
         for side in [Side::Active, Side::Passive] {
@@ -363,7 +365,10 @@ impl Ordering {
         let Origin { from, stamp } = origin;
         self.counts.get_mut(from).missed += missed;
         let kind = OperationKind::Lost;
-        sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
+        sink.take_operation(
+            Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind },
+            true,
+        );
     }
 
     /// Learns from a packet about the other end's stream.
@@ -487,7 +492,7 @@ impl Ordering {
         counts
     }
 
-    /// The receiver threw away what came from this number on, as far as that was not used yet.
+    /// The receiver discarded what came from this number on, as far as that was not used yet.
     fn set_refused(&mut self, side: Side, number: u64) {
         let stream = self.streams.get_mut(side);
         stream.refused_from = Some(number);
@@ -519,7 +524,10 @@ impl Ordering {
             (extend(stream.next, arrival.packet.sequence), arrival.packet.operation, arrival.silence);
         if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.packets.get_mut(key)) {
             held.retransmitted += 1;
-            RepeatedResponses::add(&mut held.asked_again, RepeatedResponses { from: number, at: arrival.stamp.time });
+            RepeatedResponses::merge_into(
+                &mut held.asked_again,
+                RepeatedResponses { from: number, at: arrival.stamp.time },
+            );
             // Of copies since the receiver refused the first, any may be the accepted one.
             held.first_sent.take_if(|_| arrival.packet.last && operation == PacketKind::Send);
             let signs = stream.copy(number, &repeated);
@@ -546,7 +554,7 @@ impl Ordering {
         false
     }
 
-    /// Takes a request that fills a hole. Returns the indications in a retransmission, and `None` for a late request.
+    /// Takes a request that fills a gap. Returns the indications in a retransmission, and `None` for a late request.
     fn filling(&mut self, from: Side, number: u64, silence: u64, overtaken: Time) -> Option<Signs> {
         // Time that this end takes to acknowledge the other's requests.
         let reaction = self.streams.get(from.other()).awaited.least();
@@ -567,7 +575,7 @@ impl Ordering {
         active.awaited.least().zip(passive.awaited.least()).map(|(one, other)| one.saturating_add(other))
     }
 
-    /// If a request that was not seen fills a hole: when what is behind the hole was first sent.
+    /// If a request that was not seen fills a gap: when what is behind the gap was first sent.
     fn first_after(&self, from: Side, number: u64) -> Option<Time> {
         let stream = self.streams.get(from);
         stream.next.filter(|next| number >= *next && !self.is_within_read(from, number))?;
@@ -576,7 +584,7 @@ impl Ordering {
         held.into_iter().chain(refused).min_by_key(|held| held.number).map(HeldPacket::first_sent)
     }
 
-    /// Returns true if a held request is an RDMA Read with a response of this number, which is then asked for again.
+    /// Returns true if a buffered request is an RDMA Read with a response of this number, which is then asked for again.
     fn ask_held_read_again(&mut self, arrival: &Arrival<'_>, number: u64) -> bool {
         // Without the path MTU, the number may be that of another request.
         if self.mtu.is_none() || !self.is_within_read(arrival.from, number) {
@@ -584,7 +592,10 @@ impl Ordering {
         }
         let before = self.streams.get(arrival.from).held.range(..number).next_back();
         let Some(held) = before.and_then(|(_, key)| self.queue.packets.get_mut(key)) else { return false };
-        RepeatedResponses::add(&mut held.asked_again, RepeatedResponses { from: number, at: arrival.stamp.time });
+        RepeatedResponses::merge_into(
+            &mut held.asked_again,
+            RepeatedResponses { from: number, at: arrival.stamp.time },
+        );
         true
     }
 
@@ -610,7 +621,7 @@ impl Ordering {
         }
     }
 
-    /// Counts a sign that the packet at `place` was lost, and passes the sign on.
+    /// Counts an indication that the packet at `place` was lost, and passes the indication on.
     fn recover<S: OperationSink>(
         &mut self,
         arrival: &Arrival<'_>,
@@ -630,7 +641,7 @@ impl Ordering {
         let is_report = kind == RecoveryKind::SequenceError;
         let missing = if is_report { self.streams.get(of).missing(number, arrival.stamp.time) } else { None };
         let sign = OperationKind::Sign { of, place: number, sign: Sign::Recovery(kind), operation, missing };
-        sink.take(arrival.operation(number, sign), true);
+        sink.take_operation(arrival.operation(number, sign), true);
     }
 
     fn number(&self, arrival: &Arrival<'_>) -> (u64, Option<u64>) {
@@ -670,7 +681,7 @@ impl Ordering {
         self.queue.insert(self.arrivals, HeldPacket::new(arrival, number));
     }
 
-    /// Uses what is held, as long as nothing is missing.
+    /// Uses what is buffered, as long as nothing is missing.
     fn drain<S: OperationSink>(&mut self, sink: &mut S) {
         while let Some(key) = self.queue.first_key()
             && self.advance(key, sink)
@@ -695,14 +706,14 @@ impl Ordering {
         false
     }
 
-    /// Uses the first held answer of an end whose request has been used since.
+    /// Uses the first buffered answer of an end whose request has been used since.
     fn advance_answers<S: OperationSink>(&mut self, side: Side, sink: &mut S) -> bool {
         let is_answer = |(key, held): (&u64, &HeldPacket)| (held.from == side && !held.is_request).then_some(*key);
         let answer = self.queue.packets.iter().take(GRACE as usize).find_map(is_answer);
         answer.is_some_and(|answer| self.try_held(answer, false, sink).is_ok())
     }
 
-    /// The held packet that would end a wait.
+    /// The buffered packet that would end a wait.
     fn awaited(&self, early: Early) -> Option<u64> {
         let stream = self.streams.get(early.side());
         match stream.next {
@@ -713,9 +724,9 @@ impl Ordering {
 
     fn try_held<S: OperationSink>(&mut self, key: u64, last: bool, sink: &mut S) -> Result<(), Early> {
         if let Some(held) = self.queue.packets.get(&key)
-            && self.streams.get(held.from).has_hole_before(held)
+            && self.streams.get(held.from).has_gap_before(held)
         {
-            return Err(Early::Hole(held.from));
+            return Err(Early::Gap(held.from));
         }
         let Some(held) = self.queue.remove(key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
@@ -724,7 +735,7 @@ impl Ordering {
         match delivered {
             Ok(()) => {
                 let stream = self.streams.get_mut(held.from);
-                // After renumbering, another packet may be held under this number.
+                // After renumbering, another packet may be buffered under this number.
                 if stream.held.get(&held.number) == Some(&key) {
                     stream.held.remove(&held.number);
                 }
@@ -734,10 +745,10 @@ impl Ordering {
         delivered
     }
 
-    /// Returns true if what is held has waited long enough, or has become too much.
+    /// Returns true if what is buffered has waited long enough, or has become too much.
     fn is_overdue(&self) -> bool {
         let waited = match self.waits_for {
-            Some((_, Early::Hole(side))) => {
+            Some((_, Early::Gap(side))) => {
                 let stream = self.streams.get(side);
                 stream.arrived.is_some_and(|(highest, since)| {
                     stream.next.is_some_and(|next| highest >= next) && self.arrivals - since > GRACE
@@ -753,22 +764,22 @@ impl Ordering {
     fn give_up<S: OperationSink>(&mut self, sink: &mut S) {
         let awaited = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.packets.contains_key(key));
         let Some(key) = awaited.or(self.queue.first_key()) else { return };
-        // The packet that is referred to may be in a hole of the other end.
+        // The packet that is referred to may be in a gap of the other end.
         if let Some((_, Early::Unknown(side))) = self.waits_for
-            && self.streams.get(side).has_hole()
+            && self.streams.get(side).has_gap()
         {
-            return self.skip_hole(side, sink);
+            return self.skip_gap(side, sink);
         }
         let Err(early) = self.try_held(key, true, sink) else { return };
         match self.awaited(early) {
             Some(awaited) => _ = self.try_held(awaited, true, sink),
-            None => self.skip_hole(early.side(), sink),
+            None => self.skip_gap(early.side(), sink),
         }
     }
 
-    /// Goes on after the hole at `next`: with the first packet that is available, or after what is known to have
+    /// Goes on after the gap at `next`: with the first packet that is available, or after what is known to have
     /// arrived.
-    fn skip_hole<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
+    fn skip_gap<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         self.lose_hole(side, sink);
         self.take_refused(side, sink);
     }
@@ -776,7 +787,7 @@ impl Ordering {
     fn lose_hole<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
-        // Packets held under a lower number have been passed.
+        // Packets buffered under a lower number have been passed.
         let held = stream.held.range(next..).next().map(|(number, _)| *number);
         let refused = stream.refused.packets.range(next..).next().map(|(number, _)| *number);
         let arrived = stream.arrived.map(|(highest, _)| highest + 1).filter(|end| *end > next);
@@ -886,10 +897,10 @@ impl Ordering {
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
             // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
-            // a Send. Other packets of the same hole may be missing. If the hole is before the capture's first packet,
+            // a Send. Other packets of the same gap may be missing. If the gap is before the capture's first packet,
             // nobody was told that yet, and a packet that was asked for comes again.
             let lost = arrival.operation(number, OperationKind::Lost);
-            sink.take(lost, true);
+            sink.take_operation(lost, true);
             if stream.asked == Some(number) {
                 let repeated = self.repeated(arrival);
                 let signs = self.streams.get_mut(arrival.from).copy(number, &repeated);
@@ -901,9 +912,9 @@ impl Ordering {
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             match kind {
                 Some(kind) => {
-                    sink.take(arrival.operation(number, kind), true);
+                    sink.take_operation(arrival.operation(number, kind), true);
                     // It does not show that what comes next is in order.
-                    sink.take(lost, true);
+                    sink.take_operation(lost, true);
                 }
                 None => self.counts.get_mut(arrival.from).orphans += 1,
             }
@@ -913,7 +924,7 @@ impl Ordering {
             // The numbers start over, in the middle of what 64 bits hold.
             *stream = RequestStream::default();
             number = extend(None, arrival.packet.sequence);
-            sink.take(arrival.operation(number, OperationKind::Lost), true);
+            sink.take_operation(arrival.operation(number, OperationKind::Lost), true);
         } else if distance < 0 {
             stream.repetitions += 1;
             let repeated = self.repeated(arrival);
@@ -921,13 +932,13 @@ impl Ordering {
             self.show(arrival, number, signs, sink);
             return Ok(());
         } else if distance > 0 {
-            return Err(Early::Hole(arrival.from));
+            return Err(Early::Gap(arrival.from));
         }
         let under_way = stream.write;
         match stream.kind(number, arrival, mtu) {
             Some(kind) => {
                 let places = Places { first: number, end: number + request_span(arrival.packet, mtu) };
-                if sink.take(Operation { places, ..arrival.operation(number, kind) }, false) == Taken::Early {
+                if sink.take_operation(Operation { places, ..arrival.operation(number, kind) }, false) == Taken::Early {
                     stream.write = under_way;
                     return Err(Early::Unknown(arrival.from.other()));
                 }
@@ -953,10 +964,11 @@ impl Ordering {
         let stream = self.streams.get_mut(side);
         stream.last_time = arrival.stamp.time.max(stream.last_time);
         let number = extend(stream.next, arrival.packet.sequence);
-        let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end(mtu)).contains(&number))
+        let Some(read) =
+            stream.reads.iter_mut().rev().find(|read| (read.first..read.answer_end(mtu)).contains(&number))
         else {
             if stream.next.is_some_and(|next| number >= next && number - next < FAR) {
-                return Err(Early::Hole(side));
+                return Err(Early::Gap(side));
             }
             self.counts.get_mut(arrival.from).orphans += 1;
             return Ok(());
@@ -980,7 +992,7 @@ impl Ordering {
                 let kind = OperationKind::ReadResponse { request, at, data, length };
                 // The packets behind it came before, and were used.
                 let first_sent = signs.contains(&Some(RecoveryKind::Replaced)).then_some(Time::default());
-                sink.take(Arrival { first_sent, ..*arrival }.operation(number, kind), true);
+                sink.take_operation(Arrival { first_sent, ..*arrival }.operation(number, kind), true);
             }
             None => self.counts.get_mut(arrival.from).orphans += 1,
         }
@@ -992,8 +1004,8 @@ impl Ordering {
 struct Surely<'a, S>(&'a mut S);
 
 impl<S: OperationSink> OperationSink for Surely<'_, S> {
-    fn take(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
-        self.0.take(operation, true);
+    fn take_operation(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
+        self.0.take_operation(operation, true);
         Taken::Done
     }
 
@@ -1011,7 +1023,7 @@ fn pass_discarded<S: OperationSink>(held: &HeldPacket, number: u64, sink: &mut S
     let Ok(packet) = Transport::decode(&held.octets, held.length) else { return };
     let operation = packet.operation_type();
     let kind = OperationKind::Sign { of: held.from, place: number, sign: Sign::Discarded, operation, missing: None };
-    sink.take(held.arrival(&packet).operation(number, kind), true);
+    sink.take_operation(held.arrival(&packet).operation(number, kind), true);
 }
 
 #[cfg(test)]
@@ -1024,7 +1036,7 @@ mod tests {
     struct All(u64);
 
     impl OperationSink for All {
-        fn take(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
+        fn take_operation(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
             self.0 += u64::from(matches!(operation.kind, OperationKind::Lost));
             Taken::Done
         }
@@ -1074,7 +1086,7 @@ mod tests {
         let mut ordering = Ordering::default();
         ordering.set_mtu(Some(256));
         for side in [Side::Active, Side::Passive] {
-            ordering.begin(side, 0);
+            ordering.begin_at(side, 0);
         }
         ordering
     }
@@ -1089,9 +1101,9 @@ mod tests {
                 }
                 let mut one = 0;
                 for (sequence, length) in [(1, 100), (2, 5100)] {
-                    let before = both.held();
+                    let before = both.buffered_octets();
                     both.give(side, SEND, sequence, &vec![0; length]);
-                    let held = both.held() - before;
+                    let held = both.buffered_octets() - before;
                     assert!(held > length, "{held} for {length} octets");
                     assert!(one == 0 || held == one + 5000, "{held} after {one}");
                     one = held;
@@ -1105,7 +1117,7 @@ mod tests {
                 }
                 assert!(both.streams.get(side).held.is_empty());
             }
-            assert_eq!(both.held(), 0);
+            assert_eq!(both.buffered_octets(), 0);
         }
     }
 
@@ -1119,7 +1131,7 @@ mod tests {
         // It takes the numbers of four packets.
         ordering.ask(Side::Active, 0, 1024);
         ordering.let_go(&mut All::default());
-        assert_eq!(ordering.held(), 0);
+        assert_eq!(ordering.buffered_octets(), 0);
         assert_eq!(ordering.counts.active.missed, 0, "nothing says that the receiver took the last one");
         assert_eq!(ordering.next(Side::Active), Some(4));
     }
@@ -1144,27 +1156,30 @@ mod tests {
         for side in [Side::Active, Side::Passive] {
             let mut sequence = 0;
             for _ in 0..256 {
-                let before = ordering.held();
+                let before = ordering.buffered_octets();
                 ordering.ask(side, sequence, 1024);
-                assert_eq!(ordering.held() - before, size_of::<ReadRequest>());
+                assert_eq!(ordering.buffered_octets() - before, size_of::<ReadRequest>());
                 // Two ranges, because the response between them is missing; then they become one.
                 for (response, ranges) in [(0, 1), (2, 2), (1, 1)] {
                     ordering.give(side.other(), READ_MIDDLE, sequence + response, &[0; 256]);
-                    assert_eq!(ordering.held() - before, size_of::<ReadRequest>() + ranges * size_of::<(u64, u64)>());
+                    assert_eq!(
+                        ordering.buffered_octets() - before,
+                        size_of::<ReadRequest>() + ranges * size_of::<(u64, u64)>()
+                    );
                 }
                 sequence += 4;
             }
             // No more are remembered.
-            let before = ordering.held();
+            let before = ordering.buffered_octets();
             for _ in 0..10 {
                 ordering.ask(side, sequence, 1024);
                 ordering.give(side.other(), READ_MIDDLE, sequence, &[0; 256]);
                 sequence += 4;
             }
-            assert_eq!(ordering.held(), before);
+            assert_eq!(ordering.buffered_octets(), before);
         }
         ordering.let_go(&mut All::default());
-        assert_eq!(ordering.held(), 0);
+        assert_eq!(ordering.buffered_octets(), 0);
     }
 
     /// The requests wait for an earlier packet. The sender goes back once, to the second response of the first RDMA
@@ -1180,7 +1195,7 @@ mod tests {
         ordering.give(Side::Active, SEND, 0, &[]);
         let Counts { retransmitted, implied_naks, causes_not_seen, .. } = ordering.counts.active;
         assert_eq!((retransmitted, implied_naks, causes_not_seen), (2, 1, 0));
-        assert_eq!(ordering.held(), size_of::<ReadRequest>() * 2);
+        assert_eq!(ordering.buffered_octets(), size_of::<ReadRequest>() * 2);
     }
 
     /// The first response is missing all the while. Others come, which the requester cannot take.
@@ -1243,7 +1258,7 @@ mod tests {
     #[test]
     fn a_request_that_was_taken_for_responses_of_a_smaller_mtu_is_late() {
         let mut ordering = Ordering::default();
-        ordering.begin(Side::Active, 0);
+        ordering.begin_at(Side::Active, 0);
         // Each has five responses of 4,096 octets, or ten of 2,048: the request with the number 5 comes last.
         for sequence in [0, 10, 5] {
             ordering.ask(Side::Active, sequence, 20_480);
@@ -1257,7 +1272,7 @@ mod tests {
         // Each has ten responses of 2,048 octets. The capture lacks the request with the number 10.
         for (length, missed) in [(4096, 15), (2048, 10), (1024, 0)] {
             let mut ordering = Ordering::default();
-            ordering.begin(Side::Active, 0);
+            ordering.begin_at(Side::Active, 0);
             for sequence in [0, 20, 40] {
                 ordering.ask(Side::Active, sequence, 20_480);
             }
@@ -1272,7 +1287,7 @@ mod tests {
     fn a_guessed_mtu_that_nothing_shows_leaves_open_whether_a_request_was_missed() {
         for is_shown in [false, true] {
             let mut ordering = Ordering::default();
-            ordering.begin(Side::Active, 0);
+            ordering.begin_at(Side::Active, 0);
             for sequence in [0, 20] {
                 ordering.ask(Side::Active, sequence, 20_480);
             }
@@ -1287,7 +1302,7 @@ mod tests {
     #[test]
     fn what_follows_responses_that_show_the_mtu_is_neither_missed_nor_late() {
         let mut ordering = Ordering::default();
-        ordering.begin(Side::Active, 0);
+        ordering.begin_at(Side::Active, 0);
         ordering.ask(Side::Active, 0, 4096);
         for response in 0..4 {
             ordering.give(Side::Passive, READ_MIDDLE, response, &[0; 1024]);
@@ -1357,7 +1372,7 @@ mod tests {
             let mut ordering = begun();
             ordering.give(Side::Passive, READ_MIDDLE, number, &[0; 256]);
             assert_eq!(ordering.counts.passive.orphans, orphans);
-            assert_eq!(ordering.held() == 0, orphans == 1);
+            assert_eq!(ordering.buffered_octets() == 0, orphans == 1);
         }
     }
 

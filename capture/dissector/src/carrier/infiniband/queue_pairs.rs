@@ -26,7 +26,7 @@ const WAITING_FLOWS: usize = 64;
 /// The most connections that are followed at a time.
 const CONNECTIONS: usize = 4096;
 
-/// A message of connection set-up is at most this many packets late.
+/// A message of connection setup is at most this many packets late.
 const YOUNG: u64 = 64;
 /// Packet numbers that an end may have used by then; a single Read request may take thousands.
 const YOUNG_NUMBERS: u32 = 1 << 16;
@@ -159,10 +159,10 @@ impl<S> QueuePairs<S> {
     /// Takes the verdict on the checksum of a packet from [`take_unverified`](Self::take_unverified).
     pub(crate) fn verified(&mut self, packet: Unverified, is_right: bool) {
         match packet {
-            Unverified::Sample(end) => self.checked.take(end, is_right),
+            Unverified::Sample(end) => self.checked.take_verdict(end, is_right),
             Unverified::Again(packet) => {
                 let Some(entry) = self.table.get_mut(packet.key) else { return };
-                self.checked.take(entry.connection.ends.get(packet.from).address, is_right);
+                self.checked.take_verdict(entry.connection.ends.get(packet.from).address, is_right);
                 entry.ordering.verified(packet, is_right);
             }
         }
@@ -173,8 +173,9 @@ impl<S> QueuePairs<S> {
     fn release_largest(&mut self, handler: &mut impl Handler<Session = S>) {
         let excess = handler.account().excess();
         let largest = self.table.largest(|entry| entry.held);
-        let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(WaitingFlow::held));
-        let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, WaitingFlow::held);
+        let waiting =
+            (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(WaitingFlow::buffered_octets));
+        let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, WaitingFlow::buffered_octets);
         match (largest, waiting) {
             (Some(entry), _) if entry.held >= waits => entry.let_go(excess, handler),
             (_, Some(place)) => _ = self.give_up(place, handler),
@@ -182,7 +183,7 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// Gives everything that still waits, at the end of the capture.
+    /// Emits everything that still waits, at the end of the capture.
     pub(crate) fn finish(&mut self, handler: &mut impl Handler<Session = S>) {
         while !self.waiting.is_empty() {
             self.give_up(0, handler);
@@ -197,7 +198,7 @@ impl<S> QueuePairs<S> {
     fn is_managed(&mut self, captured: PacketCapture, transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest(0, Side::Active, words, transport.data, captured.sighting);
-        let need = |since: Time| Need::of(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED);
+        let need = |since: Time| Need::from_evidence(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED);
         self.recent.original(content, captured, &mut self.copies, Copies::default, need).is_some()
     }
 
@@ -241,7 +242,7 @@ impl<S> QueuePairs<S> {
                 self.reply(reply, packet.carrier, handler);
             }
             Management::Reject { remote, reason } => {
-                let asked = self.set_ups.take(destination, remote, Seen::Request);
+                let asked = self.set_ups.take_set_up(destination, remote, Seen::Request);
                 let service = asked.as_ref().and_then(|asked| asked.service);
                 let (kind, is_for_rpc) =
                     (RejectionKind::Management(reason), asked.is_some_and(|asked| asked.is_for_rpc()));
@@ -270,8 +271,8 @@ impl<S> QueuePairs<S> {
             return;
         }
         self.close_flow(&towards, handler);
-        let answer = self.set_ups.take(request.active, request.name, Seen::ReplyOnly);
-        while let Some(earlier) = self.set_ups.take(request.active, request.name, Seen::Request) {
+        let answer = self.set_ups.take_set_up(request.active, request.name, Seen::ReplyOnly);
+        while let Some(earlier) = self.set_ups.take_set_up(request.active, request.name, Seen::Request) {
             give_unanswered(request.repeat(earlier), handler);
         }
         match answer {
@@ -279,7 +280,7 @@ impl<S> QueuePairs<S> {
                 request.reply = answer.reply;
                 self.establish(&request, carrier, handler);
             }
-            None => give_unanswered(self.set_ups.add(request), handler),
+            None => give_unanswered(self.set_ups.add_set_up(request), handler),
         }
     }
 
@@ -287,14 +288,14 @@ impl<S> QueuePairs<S> {
     fn reply(&mut self, reply: SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let Some(half) = reply.reply else { return };
         let towards = Flow { source: reply.active, destination: reply.passive, queue_pair: half.queue_pair };
-        if let Some(asked) = self.set_ups.take(reply.active, reply.name, Seen::Request) {
+        if let Some(asked) = self.set_ups.take_set_up(reply.active, reply.name, Seen::Request) {
             self.close_flow(&towards, handler);
             self.establish(&SetUp { reply: Some(half), ..asked }, carrier, handler);
         } else if !self.is_repeated(&towards, |entry| entry.has_said(Side::Passive, reply.name))
             && self.late(&towards, Side::Active, half, reply.name).is_none()
         {
             self.close_flow(&towards, handler);
-            give_unanswered(self.set_ups.add(reply), handler);
+            give_unanswered(self.set_ups.add_set_up(reply), handler);
         }
     }
 
@@ -328,7 +329,7 @@ impl<S> QueuePairs<S> {
         *announced.get_mut(from.other()) = Some(half.announced);
         // What waits for other packets may not be its first.
         if entry.ordering.next(from).is_none() {
-            entry.ordering.begin(from, half.sequence);
+            entry.ordering.begin_at(from, half.sequence);
         }
         entry.is_joined |= entry.ordering.is_joined(from, half.sequence);
         entry.connection.set_up = announced.active.is_some() && announced.passive.is_some() && !entry.is_joined;
@@ -340,7 +341,7 @@ impl<S> QueuePairs<S> {
         self.table.find(flow).and_then(|(key, _)| self.table.get(key)).is_some_and(same)
     }
 
-    /// Begins a connection whose set-up was seen. Some packets of the connection may have come before.
+    /// Begins a connection whose setup was seen. Some packets of the connection may have come before.
     fn establish(&mut self, set_up: &SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let flow = |source, destination, half: SetUpHalf| Flow { source, destination, queue_pair: half.queue_pair };
         let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
@@ -419,7 +420,7 @@ impl<S> QueuePairs<S> {
         // The number in a request is that of the other end's first packet, and vice versa.
         for (from, half) in [(Side::Passive, request), (Side::Active, reply)] {
             if let Some(half) = half {
-                ordering.begin(from, half.sequence);
+                ordering.begin_at(from, half.sequence);
             }
         }
         let session = handler.opened(&connection);
@@ -473,10 +474,10 @@ impl<S> QueuePairs<S> {
             .filter(|other| self.waiting.get(*other).is_some_and(|other| other.answers(&flow, &kept)))
             .collect();
         let Some(waiting) = self.waiting.get_mut(place) else { return };
-        let before = waiting.held();
+        let before = waiting.buffered_octets();
         waiting.octets += kept.octets.len();
         waiting.packets.push(kept);
-        handler.account().change(before, waiting.held());
+        handler.account().change(before, waiting.buffered_octets());
         // If two partners fit equally well, a later packet will decide.
         if let [partner] = partners[..] {
             self.pair(place, partner, handler);
@@ -496,7 +497,7 @@ impl<S> QueuePairs<S> {
 
     fn take_waiting(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> WaitingFlow {
         let waiting = self.waiting.remove(place);
-        handler.account().change(waiting.held(), 0);
+        handler.account().change(waiting.buffered_octets(), 0);
         waiting
     }
 
@@ -553,7 +554,7 @@ struct ToSession<'a, H: Handler> {
 }
 
 impl<H: Handler> OperationSink for ToSession<'_, H> {
-    fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken {
+    fn take_operation(&mut self, operation: Operation<'_>, last: bool) -> Taken {
         self.handler.operation(self.connection, self.session, operation, last)
     }
 
@@ -595,7 +596,7 @@ impl<S> QueuePairEntry<S> {
 
     /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
-        let now = self.ordering.held() + handler.held(&self.session);
+        let now = self.ordering.buffered_octets() + handler.session_octets(&self.session);
         if now != self.held {
             handler.account().update(&mut self.held, now);
         }
@@ -618,7 +619,7 @@ impl<S> QueuePairEntry<S> {
         ordering.finish(&mut ToSession { handler, connection, session });
     }
 
-    /// Returns true if this end's message of connection set-up was seen, under this name.
+    /// Returns true if this end's message of connection setup was seen, under this name.
     const fn has_said(&self, end: Side, name: u32) -> bool {
         self.name == name && self.connection.announced.get(end).is_some()
     }

@@ -15,7 +15,7 @@ pub(super) struct SetUps {
     pending: Vec<SetUp>,
 }
 
-/// Frames that were seen of the set-up of a connection: a request, a reply, or both.
+/// Frames that were seen of the setup of a connection: a request, a reply, or both.
 #[derive(Debug)]
 pub(super) struct SetUp {
     pub(super) active: Address,
@@ -60,7 +60,7 @@ pub(super) struct SetUpHalf {
     pub(super) announced: Announced,
 }
 
-/// The messages of a set-up that were seen.
+/// The messages of a setup that were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// The request.
@@ -71,21 +71,21 @@ pub(super) enum Seen {
 
 impl SetUps {
     /// Removes the setup with this name of the active end, if this part of the setup was seen.
-    pub(super) fn take(&mut self, active: Address, name: u32, seen: Seen) -> Option<SetUp> {
+    pub(super) fn take_set_up(&mut self, active: Address, name: u32, seen: Seen) -> Option<SetUp> {
         let is_seen = |set_up: &SetUp| set_up.request.is_some() == (seen == Seen::Request);
         let is_named = |set_up: &SetUp| set_up.active == active && set_up.name == name;
         let place = self.pending.iter().position(|set_up| is_named(set_up) && is_seen(set_up))?;
         Some(self.pending.swap_remove(place))
     }
 
-    /// Takes a set-up that names the queue pair of one of these flows.
+    /// Takes a setup that names the queue pair of one of these flows.
     pub(super) fn take_for(&mut self, flows: [Option<Flow>; 2]) -> Option<SetUp> {
         let is_for = |set_up: &SetUp| flows.into_iter().flatten().any(|flow| set_up.concerns(flow));
         let place = self.pending.iter().position(is_for)?;
         Some(self.pending.swap_remove(place))
     }
 
-    /// Notes a sign that the request to which the active end gave this name arrived.
+    /// Notes evidence that the request to which the active end gave this name arrived.
     pub(super) fn note_receipt(&mut self, active: Address, name: u32, receipt: Receipt) {
         let mut named = self.pending.iter_mut().filter(|set_up| set_up.active == active && set_up.name == name);
         if let Some(set_up) = named.find(|set_up| set_up.receipt != Receipt::Replied) {
@@ -93,8 +93,8 @@ impl SetUps {
         }
     }
 
-    /// Keeps a set-up; if there are too many, returns the oldest.
-    pub(super) fn add(&mut self, set_up: SetUp) -> Option<SetUp> {
+    /// Keeps a setup; if there are too many, returns the oldest.
+    pub(super) fn add_set_up(&mut self, set_up: SetUp) -> Option<SetUp> {
         let oldest = (self.pending.len() == PENDING).then(|| self.pending.remove(0));
         self.pending.push(set_up);
         oldest
@@ -142,7 +142,7 @@ impl SetUp {
         self.request.is_some_and(|half| matches!(half.announced.private_data, Shown::Present(_)))
     }
 
-    /// Returns true if the flow goes to a queue pair that this set-up names.
+    /// Returns true if the flow goes to a queue pair that this setup names.
     fn concerns(&self, flow: Flow) -> bool {
         let names = |half: Option<SetUpHalf>, source, destination| {
             half.is_some_and(|half| flow == Flow { source, destination, queue_pair: half.queue_pair })

@@ -22,7 +22,7 @@ const HOLES: usize = 32;
 const READS: usize = 256;
 /// The most ranges of responses to one end's Read requests that are told apart; past that, a repetition counts as new.
 const RANGES: usize = 1024;
-/// The most ranges of requests that are sent again which are told apart.
+/// The most ranges of requests that are retransmitted which are told apart.
 const RUNS: usize = 64;
 /// The most reports of missing packets that are remembered until the sender goes back because of one.
 const REPORTS: usize = 16;
@@ -67,12 +67,12 @@ pub(super) struct AgainRun {
 
 impl AgainRun {
     /// An end goes back to this number; all before `end` was captured before, or missed.
-    fn begin(&mut self, first: u64, end: u64, is_asked: bool) {
+    fn begin_run(&mut self, first: u64, end: u64, is_asked: bool) {
         *self = Self { first, end, is_asked, captured: Some(Vec::new()), passed: [(Time(0), 0); 2] };
     }
 
     /// A request comes again. The receiver takes at least `least` nanoseconds to answer.
-    pub(super) fn take(&mut self, number: u64, time: Time, least: u64) {
+    pub(super) fn take_request(&mut self, number: u64, time: Time, least: u64) {
         if time.0.saturating_sub(self.passed[1].0.0) >= least {
             self.passed = [self.passed[1], (time, number)];
         }
@@ -113,7 +113,7 @@ pub(super) struct RequestStream {
     pub(super) lags_since: Time,
     /// The highest number that the other end has acknowledged.
     pub(super) acknowledged: Option<u64>,
-    /// The receiver throws away what comes after this number until this one comes.
+    /// The receiver discards what comes after this number until this one comes.
     pub(super) refused_from: Option<u64>,
     /// Held requests: number to arrival.
     pub(super) held: BTreeMap<u64, u64>,
@@ -135,14 +135,14 @@ pub(super) struct RequestStream {
     pub(super) answered_at: Time,
     /// Time of the other end's last refusal of a request, or the end of the requested pause.
     pub(super) refused_until: Time,
-    /// Time of the last request that was sent again, and the number with which the sender began.
+    /// Time of the last request that was retransmitted, and the number with which the sender began.
     pub(super) went_back: Time,
     pub(super) went_back_to: u64,
     /// Requests retransmitted since then.
     pub(super) again: AgainRun,
     /// Last request that came after a later one without being a retransmission.
     pub(super) late: Option<u64>,
-    /// The last request of a hole that had been given up when the request came.
+    /// The last request of a gap that had been given up when the request came.
     pub(super) passed: Option<u64>,
     /// Least number of nanoseconds that this end waits for an acknowledgement, if announced.
     pub(super) ack_timeout: Option<u64>,
@@ -158,7 +158,7 @@ pub(super) struct RequestStream {
     /// The receiver was not ready for this number, which has not come again. The sender pauses for at least as long as
     /// the receiver asked for.
     pub(super) not_ready: Option<u64>,
-    /// The last request was sent again; the next retransmitted request has this number or a higher one.
+    /// The last request was retransmitted; the next retransmitted request has this number or a higher one.
     pub(super) run: Option<u64>,
     /// Time that the other end takes to acknowledge requests of this end.
     pub(super) awaited: AwaitedAcknowledgements,
@@ -184,7 +184,7 @@ impl RequestStream {
         let end = self.captured_end();
         self.went_back_to = number;
         let first = self.asked.map_or(number, |asked| asked.min(number));
-        self.again.begin(first, end, self.asked.is_some() && self.is_asked_surely);
+        self.again.begin_run(first, end, self.asked.is_some() && self.is_asked_surely);
     }
 
     /// The receiver reports the request of this number as missing.
@@ -209,18 +209,18 @@ impl RequestStream {
 
     /// Returns true if no request with this number was captured yet.
     pub(super) fn is_new(&self, number: u64) -> bool {
-        number >= self.captured_end() || self.is_in_hole(number)
+        number >= self.captured_end() || self.is_in_gap(number)
     }
 
     /// Returns true if the request with this number was skipped and has not come late.
-    fn is_in_hole(&self, number: u64) -> bool {
+    fn is_in_gap(&self, number: u64) -> bool {
         self.holes.iter().any(|(first, end)| (*first..*end).contains(&number))
     }
 
     /// Returns the copies in the capture of a request that the receiver reports as missing, if known.
     pub(super) fn missing(&self, number: u64, now: Time) -> Option<MissingPacket> {
         let least = self.awaited.least().unwrap_or(0);
-        let is_captured = self.next.is_some_and(|next| number < next) && !self.is_in_hole(number)
+        let is_captured = self.next.is_some_and(|next| number < next) && !self.is_in_gap(number)
             || self.held.contains_key(&number)
             || self.refused.packets.contains_key(&number);
         let is_of_run = (self.again.first..self.again.end).contains(&number);
@@ -237,14 +237,14 @@ impl RequestStream {
     /// and that were not seen. 0 if that is not known.
     pub(super) fn missed_responses(&self, mtu: Option<u32>) -> u64 {
         let Some(acknowledged) = self.acknowledged.filter(|_| mtu.is_some() && self.ranges < RANGES) else { return 0 };
-        let reads = self.reads.iter().filter(|read| read.end(mtu) <= acknowledged);
+        let reads = self.reads.iter().filter(|read| read.answer_end(mtu) <= acknowledged);
         reads.map(|read| read.missing(mtu)).sum()
     }
 
     /// The path MTU is known, so what was guessed before is right or wrong. Returns the count of numbers that were
     /// wrongly taken for responses: with a larger path MTU, the capture lacks the requests with these numbers.
     pub(super) fn measure(&mut self, mtu: u32) -> u64 {
-        // The responses to the last Read request are counted before the request that follows them: they are no hole.
+        // The responses to the last Read request are counted before the request that follows them: they are no gap.
         if let Some(next) = self.next {
             self.expected(next, Some(mtu));
         }
@@ -257,7 +257,7 @@ impl RequestStream {
     }
 
     /// Returns true if a packet at or after `next` was seen but `next` was not.
-    pub(super) fn has_hole(&self) -> bool {
+    pub(super) fn has_gap(&self) -> bool {
         self.next.is_some_and(|next| {
             let there = self.held.keys().chain(self.refused.packets.keys());
             !self.held.contains_key(&next)
@@ -310,7 +310,7 @@ impl RequestStream {
 
     /// Returns true if a buffered request has to wait because an earlier request is missing. With false, the request
     /// may have to wait for another reason.
-    pub(super) fn has_hole_before(&self, held: &HeldPacket) -> bool {
+    pub(super) fn has_gap_before(&self, held: &HeldPacket) -> bool {
         let ahead = |next: u64| extend(Some(next), (held.number & 0xff_ffff) as u32).wrapping_sub(next);
         let is_numbered = self.unmeasured.is_none() && self.answered.is_none() && !self.guessed;
         held.is_request
@@ -319,7 +319,7 @@ impl RequestStream {
             && self.next.is_some_and(|next| (1..=FAR).contains(&ahead(next)))
     }
 
-    /// Records that packets from `first` up to `end` are skipped, and may come late. If there are too many holes, the
+    /// Records that packets from `first` up to `end` are skipped, and may come late. If there are too many gaps, the
     /// oldest is forgotten.
     pub(super) fn remember_hole(&mut self, first: u64, end: u64) {
         if let Some((_, last)) = self.holes.back_mut().filter(|(_, last)| *last == first) {
@@ -332,7 +332,7 @@ impl RequestStream {
         self.holes.push_back((first, end));
     }
 
-    /// Returns true if this is a packet of a hole that was given up; the number is then removed from the gap.
+    /// Returns true if this is a packet of a gap that was given up; the number is then removed from the gap.
     pub(super) fn is_late(&mut self, number: u64) -> bool {
         let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
@@ -429,14 +429,14 @@ impl RequestStream {
 impl ReadRequest {
     /// Returns the number after the last response. The number that was recorded with the request is only a bound if the
     /// path MTU was unknown then.
-    pub(super) fn end(&self, mtu: Option<u32>) -> u64 {
+    pub(super) fn answer_end(&self, mtu: Option<u32>) -> u64 {
         mtu.map_or(self.end, |mtu| self.end.min(self.first + responses(self.length, mtu)))
     }
 
     /// Responses that were not seen.
     pub(super) fn missing(&self, mtu: Option<u32>) -> u64 {
         let seen: u64 = self.seen.iter().map(|(first, end)| end - first).sum();
-        (self.end(mtu) - self.first).saturating_sub(seen)
+        (self.answer_end(mtu) - self.first).saturating_sub(seen)
     }
 
     /// Octets of the answer before this response. Every part but the last holds a path MTU of octets; the last one ends
@@ -445,7 +445,7 @@ impl ReadRequest {
         let (length, whole) = (packet.length as u64, u64::from(self.length));
         let at = match packet.last {
             false => (number - self.first) * length,
-            true if mtu.is_some() && number + 1 != self.end(mtu) => return None,
+            true if mtu.is_some() && number + 1 != self.answer_end(mtu) => return None,
             true if mtu.is_none() && length != whole => return None,
             true => whole.checked_sub(length)?,
         };

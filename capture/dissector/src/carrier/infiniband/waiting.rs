@@ -31,7 +31,7 @@ pub(super) struct Kept {
 
 impl WaitingFlow {
     /// Memory used by the waiting packets, in octets.
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn buffered_octets(&self) -> usize {
         self.octets + self.packets.len() * size_of::<Kept>()
     }
 
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn the_memory_of_what_waits_is_that_of_its_packets() {
-        assert_eq!(waiting(vec![]).held(), 0);
-        let one = waiting(vec![kept(1, 1, 100)]).held();
+        assert_eq!(waiting(vec![]).buffered_octets(), 0);
+        let one = waiting(vec![kept(1, 1, 100)]).buffered_octets();
         assert!(one > 100 + size_of::<Kept>() / 2);
-        assert_eq!(waiting(vec![kept(1, 1, 100), kept(2, 1, 1100)]).held(), 2 * one + 1000);
+        assert_eq!(waiting(vec![kept(1, 1, 100), kept(2, 1, 1100)]).buffered_octets(), 2 * one + 1000);
     }
 }

@@ -1,4 +1,4 @@
-//! Segments that TCP sent again, and the cause of each.
+//! Segments that TCP retransmitted, and the cause of each.
 //!
 //! TCP retransmits a segment because duplicate or selective acknowledgements report a gap (a fast retransmission: RFC
 //! 5681 section 3.2, RFC 6675 section 2), or because no acknowledgement came in time (RFC 6298).
@@ -7,28 +7,28 @@ use crate::carrier::operation::Places;
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
 
-/// Duplicate acknowledgements that make TCP send a segment again (RFC 5681 section 3.2). With fewer, segments may just have come
+/// Duplicate acknowledgements that make TCP retransmit a segment (RFC 5681 section 3.2). With fewer, segments may just have come
 /// out of order.
 const DUPLICATES: u8 = 3;
 
-/// Data that one end has sent again, and was asked for.
+/// Data that one end has retransmitted, and data that was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Again {
     /// Place after the last octet that the end is known to have sent.
     sent: u64,
     /// Time of the last segment with data, or of one that shows later octets.
     last_time: Time,
-    /// The holes that the other end reported last.
-    asked: Option<ReportedHoles>,
-    /// Time of the other end's last report of a hole.
+    /// The gaps that the other end reported last.
+    asked: Option<ReportedGaps>,
+    /// Time of the other end's last report of a gap.
     asked_at: Time,
     /// Time of the other end's last acknowledgement of something new, and the acknowledged place.
     progress: (u64, Time),
-    /// The last segment was sent again, up to this place.
+    /// The last segment was retransmitted, up to this place.
     run: Option<u64>,
     /// Nanoseconds that the end had waited at the last time-out.
     timer: u64,
-    /// The place after everything that was sent again since the last time-out.
+    /// The place after everything that was retransmitted since the last time-out.
     filled: u64,
     /// Places from the first late segment to the last, as far as they were not acknowledged then. The other end may
     /// report these places as missing, because the segments are late there too.
@@ -37,7 +37,7 @@ pub(super) struct Again {
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
     duplicates: u8,
-    /// The other end reports what has arrived behind holes.
+    /// The other end reports what has arrived behind gaps.
     is_selective: bool,
     /// Last recovery of lost data that the end began.
     recovery: Option<LossRecovery>,
@@ -52,7 +52,7 @@ pub(super) struct Again {
 
 /// Holes that an end reported.
 #[derive(Clone, Copy, Debug)]
-struct ReportedHoles {
+struct ReportedGaps {
     /// The place of the first one, and the place after the last.
     first: u64,
     end: u64,
@@ -73,9 +73,9 @@ struct LossRecovery {
     is_certain: bool,
 }
 
-/// Evidence of holes in an acknowledgement.
+/// Evidence of gaps in an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HoleReport {
+pub(super) struct GapReport {
     /// True if there is one that was not reported before.
     pub(super) is_new: bool,
     /// True if what is missing did not just come out of order.
@@ -87,7 +87,7 @@ pub(super) struct HoleReport {
 pub(super) struct TcpAcknowledgement {
     /// Everything before this place has arrived.
     pub(super) place: u64,
-    /// Beginning of the last octets that have arrived behind holes.
+    /// Beginning of the last octets that have arrived behind gaps.
     pub(super) beyond: Option<u64>,
     pub(super) window: u16,
     /// True if the segment is nothing but an acknowledgement.
@@ -117,12 +117,12 @@ pub(super) struct Waited {
     pub(super) reaction: Option<u64>,
 }
 
-impl ReportedHoles {
+impl ReportedGaps {
     fn contain(&self, place: u64) -> bool {
         (self.first..self.end).contains(&place)
     }
 
-    /// Returns when the hole at this place was reported first.
+    /// Returns when the gap at this place was reported first.
     fn since(&self, place: u64) -> Time {
         let (first, since) = self.newest;
         if place >= first { since } else { self.since }
@@ -140,7 +140,7 @@ impl Again {
     }
 
     /// The other end acknowledges what this end sends. Returns the reported gaps, if there is a report.
-    pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> Option<HoleReport> {
+    pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> Option<GapReport> {
         let TcpAcknowledgement { place, beyond, window, is_bare, time, least } = acknowledgement;
         let before = self.acknowledged.replace((place, window));
         // A segment with data is no duplicate, and does not end a row of them (RFC 5681 section 2).
@@ -162,7 +162,7 @@ impl Again {
             }
         }
         self.is_selective |= beyond.is_some();
-        // Without selective acknowledgements, all that is known is where the hole begins.
+        // Without selective acknowledgements, all that is known is where the gap begins.
         let is_reported = self.duplicates >= DUPLICATES;
         let end = beyond.or(is_reported.then_some(place + 1))?;
         self.asked_at = time;
@@ -172,32 +172,32 @@ impl Again {
             // The retransmission was lost, too.
             self.filled = self.filled.min(place);
         }
-        // With selective acknowledgements, it would show what has arrived behind a hole (RFC 2018 section 4).
+        // With selective acknowledgements, it would show what has arrived behind a gap (RFC 2018 section 4).
         let is_no_hole = self.is_selective && beyond.is_none();
         let is_certain = beyond.is_some() || !is_answer && !is_no_hole;
         self.recovery = self.recovery.or(Some(LossRecovery { until: self.sent, is_certain }));
         let before = self.asked.filter(|holes| holes.first >= place);
         let found =
-            before.unwrap_or(ReportedHoles { first: place, end, since: time, newest: (place, time), certain: 0 });
+            before.unwrap_or(ReportedGaps { first: place, end, since: time, newest: (place, time), certain: 0 });
         let certain = if is_certain { end } else { found.certain };
         let newest = if end > found.end { (found.end, time) } else { found.newest };
-        self.asked = Some(ReportedHoles { end: found.end.max(end), newest, certain, ..found });
+        self.asked = Some(ReportedGaps { end: found.end.max(end), newest, certain, ..found });
         let is_lost = is_duplicate && self.duplicates == DUPLICATES && is_certain && place >= self.filled;
         let is_new = !is_no_hole && before.is_none_or(|before| before.end < end);
-        Some(HoleReport { is_new, is_lost })
+        Some(GapReport { is_new, is_lost })
     }
 
-    /// Everything before a place has arrived. `is_selective` says that the acknowledgement reports holes itself.
+    /// Everything before a place has arrived. `is_selective` says that the acknowledgement reports gaps itself.
     fn make_progress(&mut self, place: u64, is_selective: bool) {
         self.recovery.take_if(|recovery| recovery.until <= place);
-        // The next of the holes that were reported is known already.
+        // The next of the gaps that were reported is known already.
         self.asked.take_if(|holes| holes.end <= place);
         self.asked.iter_mut().for_each(|holes| holes.first = holes.first.max(place));
-        // A partial acknowledgement shows the next hole (RFC 6582 section 3.2).
+        // A partial acknowledgement shows the next gap (RFC 6582 section 3.2).
         if let Some(LossRecovery { is_certain, .. }) = self.recovery.filter(|_| !is_selective) {
             let certain = if is_certain { place + 1 } else { 0 };
             let (_, since) = self.progress;
-            self.asked = Some(ReportedHoles { first: place, end: place + 1, since, newest: (place, since), certain });
+            self.asked = Some(ReportedGaps { first: place, end: place + 1, since, newest: (place, since), certain });
         }
     }
 
@@ -218,7 +218,7 @@ impl Again {
         Some([self.go_back(segment, waited), Some(RecoveryKind::Replaced)])
     }
 
-    /// Something is sent again: returns why, unless something seen before says so.
+    /// Something is retransmitted: returns why, unless something seen before says so.
     fn go_back(&mut self, segment: Places, waited: Waited) -> Option<RecoveryKind> {
         let Places { first: place, end } = segment;
         let cause = self.cause(place, waited);
@@ -236,7 +236,7 @@ impl Again {
         cause.filter(|cause| *cause != RecoveryKind::CauseNotSeen || !self.is_acknowledged(place + 1))
     }
 
-    /// Returns why this is sent again; `None` if something seen before says so.
+    /// Returns why this is retransmitted; `None` if something seen before says so.
     fn cause(&self, place: u64, Waited { silence, unacknowledged, .. }: Waited) -> Option<RecoveryKind> {
         let since = |time: Time| self.last_time.0.saturating_sub(time.0);
         let (_, progress) = self.progress;
@@ -259,7 +259,7 @@ impl Again {
     /// Returns true if this segment may be a requested retransmission. A sender takes some time to react to a request.
     fn may_answer(&self, place: u64, reaction: Option<u64>) -> bool {
         let soonest = reaction.map_or(SILENCE, |reaction| reaction / 2);
-        let is_soon = |holes: &ReportedHoles| self.last_time.0.saturating_sub(holes.since(place).0) < soonest;
+        let is_soon = |holes: &ReportedGaps| self.last_time.0.saturating_sub(holes.since(place).0) < soonest;
         self.is_asked(place) && !self.asked.as_ref().is_some_and(is_soon)
     }
 

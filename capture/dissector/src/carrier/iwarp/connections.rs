@@ -28,7 +28,7 @@ const FIRST_KEY: u64 = 1 << 63;
 /// A SYN is at most this many segments late.
 const YOUNG: u64 = 64;
 
-/// A hole of more octets may contain the end of a connection and the set-up of another between the same ports.
+/// A gap of more octets may contain the end of a connection and the setup of another between the same ports.
 const FAR: u64 = 1 << 24;
 
 /// The most indications of loss that are remembered on a connection before iWARP is found.
@@ -61,7 +61,7 @@ pub(crate) struct Choice {
     pub verify_crc: bool,
 }
 
-/// Terms in a set-up frame.
+/// Terms in a setup frame.
 #[derive(Clone, Copy, Debug)]
 struct SetupTerms {
     markers: bool,
@@ -224,7 +224,7 @@ impl<S> Connections<S> {
         }
     }
 
-    /// Gives everything that still waits, at the end of the capture.
+    /// Emits everything that still waits, at the end of the capture.
     pub(crate) fn finish(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         for key in self.table.keys() {
             self.close(key, verify_crc, handler);
@@ -355,9 +355,13 @@ impl<S> TcpEntry<S> {
     /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
         let IwarpConnection { session, early, framings, .. } = &self.known;
-        let session = session.as_ref().map_or(0, |session| handler.held(session));
+        let session = session.as_ref().map_or(0, |session| handler.session_octets(session));
         let signs = early.len() * size_of::<EarlySign>();
-        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session + signs;
+        let now = self.reassembly.buffered_octets()
+            + framings.active.buffered_octets()
+            + framings.passive.buffered_octets()
+            + session
+            + signs;
         if now != self.held {
             handler.account().update(&mut self.held, now);
         }
@@ -487,7 +491,7 @@ impl<S> IwarpConnection<S> {
         self.report(origin, Places::default(), OperationKind::Lost, sink);
     }
 
-    /// Passes on a sign of loss.
+    /// Passes on a indication of loss.
     fn sign<H: Handler<Session = S>>(&mut self, by: Origin, sign: TcpSign, sink: &mut IwarpSink<'_, H>) {
         let TcpSign { of, places, kind, missing } = sign;
         let kind =

@@ -1,6 +1,6 @@
 //! From the octets of one end to the setup frame and the FPDUs.
 //!
-//! While nothing is missing, each FPDU says where the next one begins. After a hole, or if the capture begins in the
+//! While nothing is missing, each FPDU says where the next one begins. After a gap, or if the capture begins in the
 //! middle, the next beginning has to be found: markers point there; without markers, the search is at the start of each
 //! segment, where senders begin an FPDU (RFC 5044 section 5). A found FPDU is accepted if the headers and the CRC are
 //! right, or, without CRCs, if the FPDU ends where a segment ends or where more valid headers follow. Until then
@@ -159,7 +159,7 @@ impl Framing {
     }
 
     /// Octets of memory that the current frame takes.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_octets(&self) -> usize {
         self.octets.capacity() + self.room.capacity()
     }
 
@@ -197,7 +197,7 @@ impl Framing {
     fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Framed<'_>)) -> Option<FpduVerdict> {
         let rest = piece.octets.get(*at..).unwrap_or_default();
         let left = piece.length - *at;
-        // Its first octets may have been sent again after the others.
+        // Its first octets may have been retransmitted after the others.
         if self.length == 0 || piece.stamp.frame < self.began.frame {
             self.began = piece.stamp;
         }
@@ -376,7 +376,7 @@ impl Framing {
     }
 }
 
-/// Returns true if a stream that begins with `octets` may begin with a set-up frame.
+/// Returns true if a stream that begins with `octets` may begin with a setup frame.
 fn could_be_setup(octets: &[u8]) -> bool {
     let key = octets.get(..16).unwrap_or(octets);
     [&b"MPA ID Req Frame"[..], b"MPA ID Rep Frame"].iter().any(|known| known.starts_with(key))

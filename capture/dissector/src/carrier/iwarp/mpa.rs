@@ -1,14 +1,14 @@
 //! MPA: the frames that set a connection up, and FPDUs (RFC 5044, RFC 6581).
 //!
 //! ```text
-//! set-up frame                                  FPDU
+//! setup frame                                  FPDU
 //!  0  "MPA ID Req Frame" or "MPA ID Rep Frame"   0  ULPDU_Length: without pad and CRC
 //! 16  M, C, R, S, reserved                       2  ULPDU
 //! 17  revision                                      pad to a multiple of 4
 //! 18  length of private data                        CRC, least significant octet first
 //! 20  private data
 //! ```
-//! If markers are in use, there is one at every 512th octet of the stream, beginning with the first after the set-up
+//! If markers are in use, there is one at every 512th octet of the stream, beginning with the first after the setup
 //! frame: two octets of zero, then the distance from the previous ULPDU_Length, which is zero between two FPDUs.
 
 use crc::{CRC_32_ISCSI, Crc, Table};
@@ -61,7 +61,7 @@ impl<'a> Setup<'a> {
     /// Octets before the private data.
     pub const LEN: usize = SETUP_LEN;
 
-    /// Returns true if a stream that begins with `octets` begins with a set-up frame.
+    /// Returns true if a stream that begins with `octets` begins with a setup frame.
     #[inline]
     #[must_use]
     pub fn is_begun_by(octets: &[u8]) -> bool {

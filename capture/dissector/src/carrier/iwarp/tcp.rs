@@ -8,12 +8,12 @@
 //! - A segment acknowledges what the sender had received. The segment is emitted after all acknowledged octets, so no
 //!   reply overtakes the call, in any order of the two directions, and `session` need not be asked twice.
 //!
-//! At most 4096 segments and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
+//! At most 4096 segments and 8 MiB are buffered per connection; past that, a gap is given up at once. One `Account` bounds
 //! all connections together.
 
 use std::collections::BTreeMap;
 
-use super::again::{Again, HoleReport, SenderState, TcpAcknowledgement, Waited};
+use super::again::{Again, GapReport, SenderState, TcpAcknowledgement, Waited};
 use crate::carrier::acknowledgement::{
     Acknowledgement, AcknowledgementOrder, Acknowledgements, AwaitedAcknowledgements, EARLY,
 };
@@ -26,9 +26,9 @@ use crate::link::TcpSegment;
 
 /// The most segments of a connection between an acknowledgement and the late acknowledged segment.
 const GRACE: u64 = 64;
-/// The most segments that are held for one connection.
+/// The most segments that are buffered for one connection.
 const HELD_SEGMENTS: usize = 4096;
-/// The most octets that are held for one connection.
+/// The most octets that are buffered for one connection.
 const HELD_OCTETS: usize = 8 << 20;
 /// A distance that no window spans (RFC 7323 section 2.3).
 const FAR: u64 = 1 << 30;
@@ -86,7 +86,7 @@ pub(super) enum StreamStep<'a> {
 /// An indication of loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TcpSign {
-    /// Sender of the octets that the sign is about.
+    /// Sender of the octets concerned.
     pub(super) of: Side,
     /// Places of these octets.
     pub(super) places: Places,
@@ -199,7 +199,7 @@ impl Reassembly {
     }
 
     /// Octets of memory taken by what waits.
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn buffered_octets(&self) -> usize {
         self.held.1 + self.held.0 * 2 * size_of::<HeldSegment>()
     }
 
@@ -237,15 +237,18 @@ impl Reassembly {
         let need = |since: Time| match segment.length {
             // No end repeats a SYN sooner.
             0 if segment.is_synchronizing() => {
-                Need::of(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED)
+                Need::from_evidence(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED)
             }
-            // An acknowledgement is repeated for each segment that comes behind a hole, but never after a later one.
+            // An acknowledgement is repeated for each segment that comes behind a gap, but never after a later one.
             0 => {
                 let acknowledges = segment.acknowledges.map(|number| extend(other.next, number));
                 let is_passed = acknowledges.is_some_and(|place| other.again.is_acknowledged(place + 1));
-                Need::of(!is_passed && other.again.has_sent_since(since), is_passed)
+                Need::from_evidence(!is_passed && other.again.has_sent_since(since), is_passed)
             }
-            length => Need::of(stream.again.is_asked(place()), stream.again.is_acknowledged(place() + length as u64)),
+            length => Need::from_evidence(
+                stream.again.is_asked(place()),
+                stream.again.is_acknowledged(place() + length as u64),
+            ),
         };
         let others = *copies.get(from.other());
         let original = recent.original(content, captured, copies.get_mut(from), || others, need);
@@ -313,7 +316,7 @@ impl Reassembly {
         }
     }
 
-    /// Gives everything that is still held, and gives up what was acknowledged and never seen, at the end of the connection or of the
+    /// Emits everything that is still buffered, and gives up what was acknowledged and never seen, at the end of the connection or of the
     /// capture.
     pub(super) fn finish(&mut self, out: &mut impl FnMut(StreamStep<'_>)) {
         self.drain(out);
@@ -328,7 +331,7 @@ impl Reassembly {
         let stream = self.streams.get_mut(from.other());
         let Some(next) = stream.next else {
             // The octets before it arrived, but were not captured.
-            stream.begin(extend(None, number));
+            stream.begin_at(extend(None, number));
             stream.lags_since = time;
             return stream.next;
         };
@@ -352,7 +355,7 @@ impl Reassembly {
         let stream = self.streams.get_mut(from);
         let place = extend(stream.next, sequence);
         let Some(next) = stream.next else {
-            stream.begin(place);
+            stream.begin_at(place);
             return Some(place);
         };
         if place.abs_diff(next) < FAR {
@@ -472,7 +475,7 @@ impl Reassembly {
         let is_new = report.is_some_and(|report| report.is_new);
         let acknowledgement = Acknowledgement { place: received, is_bare: is_bare && !is_new };
         out(StreamStep::Acknowledged(origin, acknowledgement));
-        let Some(HoleReport { is_lost, .. }) = report else { return };
+        let Some(GapReport { is_lost, .. }) = report else { return };
         if is_new {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
@@ -522,7 +525,7 @@ impl Reassembly {
         }
     }
 
-    /// The held piece that comes next. If each end waits for the other, which happens only with retransmissions, the
+    /// The buffered piece that comes next. If each end waits for the other, which happens only with retransmissions, the
     /// oldest piece comes first.
     fn due(&self) -> Option<(Side, u64)> {
         let head = |from: Side| {
@@ -538,7 +541,7 @@ impl Reassembly {
         first.map(|(from, place, _)| (*from, *place))
     }
 
-    /// Returns true if a hole has waited long enough, or too much is held.
+    /// Returns true if a gap has waited long enough, or too much is buffered.
     fn is_overdue(&self) -> bool {
         let is_overdue = |from: Side| {
             let stream = self.streams.get(from);
@@ -550,8 +553,8 @@ impl Reassembly {
             || is_overdue(Side::Passive)
     }
 
-    /// Goes on after the hole that has waited longest: with the first octets that are available, or after what is known
-    /// to have arrived. False if there is no hole.
+    /// Goes on after the gap that has waited longest: with the first octets that are available, or after what is known
+    /// to have arrived. False if there is no gap.
     fn lose(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) -> bool {
         let since = |side: Side| {
             let stream = self.streams.get(side);
@@ -573,12 +576,12 @@ impl Reassembly {
 }
 
 impl TcpStream {
-    fn begin(&mut self, place: u64) {
+    fn begin_at(&mut self, place: u64) {
         self.next = Some(place);
         self.first = place;
     }
 
-    /// Returns true if the next data is held.
+    /// Returns true if the next data is buffered.
     fn is_there(&self) -> bool {
         self.held.first_key_value().is_some_and(|(place, _)| Some(*place) <= self.next)
     }
@@ -591,7 +594,7 @@ impl TcpStream {
         (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
     }
 
-    /// Returns true if all octets from a place up to `end` are held.
+    /// Returns true if all octets from a place up to `end` are buffered.
     fn holds(&self, mut place: u64, end: u64) -> bool {
         while place < end {
             let before = self.held.range(..=place).next_back().map(|(first, held)| first + held.length as u64);
@@ -611,7 +614,7 @@ impl TcpStream {
         }
     }
 
-    /// Returns true if a piece that fills a hole was sent after what follows the hole, and false if before; `None` if
+    /// Returns true if a piece that fills a gap was sent after what follows the gap, and false if before; `None` if
     /// unknown. An end counts packets, never acknowledges less than before, and sends an octet twice only as a
     /// retransmission.
     fn is_again(&self, piece: &Piece<'_>, identification: u16) -> Option<bool> {
@@ -631,7 +634,7 @@ impl TcpStream {
         self.next.max(last) > Some(piece.place)
     }
 
-    /// Keeps what is not held yet, and returns how many pieces and captured octets that is.
+    /// Keeps what is not buffered yet, and returns how many pieces and captured octets that is.
     fn hold(&mut self, piece: &Piece<'_>, identification: u16, arrival: u64) -> (usize, usize) {
         let end = piece.place + piece.length as u64;
         let (mut at, mut pieces, mut octets) = (piece.place, 0, 0);
@@ -819,7 +822,7 @@ mod tests {
     /// A segment: milliseconds, sender, number and acknowledgement, the blocks of a selective acknowledgement, data.
     type Sent<'a> = (u64, Side, [u32; 2], &'a [[u32; 2]], &'a str);
 
-    /// Returns the signs of loss that segments show.
+    /// Returns the indications of loss that segments show.
     fn shown(segments: &[Sent<'_>]) -> Vec<RecoveryKind> {
         let (mut reassembly, mut kinds) = (Reassembly::default(), Vec::new());
         for (time, from, [sequence, acknowledges], blocks, data) in segments {
@@ -856,7 +859,7 @@ mod tests {
             data(1000, 116),
             (1001, Passive, [500, 104], &[[108, 112], [116, 120]], ""),
             data(1004, 104),
-            // It goes on, and comes back to the second hole.
+            // It goes on, and comes back to the second gap.
             data(1004, 120),
             data(1009, 112),
         ]);
@@ -875,7 +878,7 @@ mod tests {
             let shown = shown(&[data(1000, 100), data(1000 + silence, 100)]);
             assert_eq!(shown, [cause, RecoveryKind::SentAgain]);
         }
-        // The requested octets are lost again. Then those behind them are sent again, some with each acknowledgement.
+        // The requested octets are lost again. Then those behind them are retransmitted, some with each acknowledgement.
         let shown = shown(&[
             data(1000, 100),
             data(1000, 104),

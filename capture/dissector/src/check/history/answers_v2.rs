@@ -99,7 +99,7 @@ impl History {
             match request {
                 Some(request) => {
                     requests.make_room(xid);
-                    requests.add(xid, request, sent.decoded.is_ok(), book);
+                    requests.add_request(xid, request, sent.decoded.is_ok(), book);
                 }
                 // A server of version 1 refuses whatever has version 2, also transport properties.
                 None if sent.is_first => requests.add_unclear(xid),
@@ -113,7 +113,7 @@ impl History {
         if let Some(xid) = about.xid {
             let requests = self.requests.get_mut(message.sender);
             requests.make_room(xid);
-            requests.add(xid, Request::Call(None), false, book);
+            requests.add_request(xid, Request::Call(None), false, book);
         }
     }
 

@@ -52,7 +52,7 @@ impl History {
     }
 
     /// Judges what should have come by the end of a connection.
-    pub(crate) fn end(mut self, report: &event::Report, book: &mut Book) {
+    pub(crate) fn end_connection(mut self, report: &event::Report, book: &mut Book) {
         let Sides { active, passive } = report.counts;
         let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
         // If something is known to be missing, it may be the answer.
@@ -69,7 +69,7 @@ impl History {
             let stayed = self.stayed(requester, report.connection.disconnected);
             for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
                 let Faulty { rule, about, .. } = faulty;
-                // Later packets of this end would show a hole in place of the answer. Without them, only the time that
+                // Later packets of this end would show a gap in place of the answer. Without them, only the time that
                 // passed counts.
                 let goes_on = self.last.get(requester.other()).frame > about.stamp.frame;
                 let or = if goes_on { "" } else { OR_LACKING };

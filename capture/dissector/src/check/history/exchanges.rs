@@ -54,7 +54,7 @@ impl History {
             let long = Subject { message: call, decoded: called, role: Role::Requester, call: None, walked, ..subject };
             subject.faulty |= exchange::judge_late(&long, About::message(call), book);
         }
-        let empty_chunks = EmptyChunks::of(&subject);
+        let empty_chunks = EmptyChunks::find(&subject);
         empty_chunks.judge(&subject, about, book);
         if let EmptyChunks::PassedOver(_, walked) = &empty_chunks {
             subject.walked = Some(walked);
@@ -81,7 +81,7 @@ impl History {
         match (&sent.decoded, &called) {
             (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
                 let exchange = Exchange::new(call, reply);
-                rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
+                rules::exchange(&exchange, &mut |finding| book.add_finding(about, finding, Some(finding.offset)));
             }
             (Ok(reply), None) if has_chunks(reply) && is_missed => book.unknown_group(Group::Exchange),
             _ => {}
@@ -128,7 +128,7 @@ pub(super) fn judge_long(rule: &'static Rule, is_long: bool, found: Option<u32>,
         Some(found) if found != xid => {
             let message =
                 format_args!("the RPC message in the chunk has the XID {found:#010x}, rdma_xid is {xid:#010x}");
-            book.add(about, &Finding::new(rule, 0, message), Some(0));
+            book.add_finding(about, &Finding::new(rule, 0, message), Some(0));
         }
         Some(_) => {}
     }

@@ -80,7 +80,7 @@ impl History {
     /// Notes a message that may be a call of this end or an answer; nothing in the message shows which.
     pub(super) fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
         self.requests.get_mut(sender).add_unclear(xid);
-        // The RDMA_ERROR that seemed to answer nothing may answer this message, which was held up.
+        // The RDMA_ERROR that seemed to answer nothing may answer this message, which waited.
         self.pending.retain(|PendingFinding { found, proof, .. }| {
             let is_explained = *proof == sender && found.xid == Some(xid) && found.rule.slug == "error-from-requester";
             if is_explained {

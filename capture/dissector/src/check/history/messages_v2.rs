@@ -84,7 +84,7 @@ impl History {
         }
         let message_says = format_args!("rdma_vers is 1, and both ends have sent messages of version 2");
         let finding = Finding::new(rule, VERSION, message_says);
-        book.add(about, &finding, Some(VERSION));
+        book.add_finding(about, &finding, Some(VERSION));
         let Some(xid) = about.xid else { return };
         if message.direction() == Some(Direction::Reply) {
             self.requests.get_mut(message.sender.other()).answer(xid, Response::Reply);
@@ -94,7 +94,7 @@ impl History {
             let faulty = Faulty { rule, about, octets: message.length };
             let requests = self.requests.get_mut(message.sender);
             requests.make_room(xid);
-            requests.add(xid, Request::Call(Some(faulty)), false, book);
+            requests.add_request(xid, Request::Call(Some(faulty)), false, book);
         }
     }
 
@@ -135,7 +135,7 @@ fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book, in
         if interrupts && matches!(finding.rule.slug, "v2-more-sequence" | "v2-continuation") {
             interrupting.push(Found::new(about, finding, Some(finding.offset)));
         } else {
-            book.add(about, finding, Some(finding.offset));
+            book.add_finding(about, finding, Some(finding.offset));
         }
     });
     if let (Some(Header::V2(call)), Ok(reply)) = (called(message), &sent.decoded)
@@ -143,7 +143,7 @@ fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book, in
         && carries_reply(sent)
     {
         let exchange = Exchange::new(&call, &reply.header);
-        rules::exchange_v2(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
+        rules::exchange_v2(&exchange, &mut |finding| book.add_finding(about, finding, Some(finding.offset)));
     }
     if let Some(detail) = &message.detail
         && let Some(answers) = &detail.answers
@@ -181,7 +181,9 @@ fn judge_beginning(message: &Message, long: Option<Beginning>, book: &mut Book) 
     judge_long(&V2_XID_MISMATCH, true, long.map(|long| long.xid), about, book);
     match (long.and_then(|long| long.kind), of_v2.family()) {
         (Some(kind), _) => {
-            rules::long_direction_v2(&of_v2, kind, &mut |finding| book.add(about, finding, Some(finding.offset)));
+            rules::long_direction_v2(&of_v2, kind, &mut |finding| {
+                book.add_finding(about, finding, Some(finding.offset))
+            });
         }
         (None, Family::A) => book.unknown(&V2_RESPONSE_FLAG),
         (None, Family::B) => book.unknown(&V2_DIRECTION),

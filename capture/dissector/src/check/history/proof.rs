@@ -33,7 +33,7 @@ impl History {
     /// The same for a finding that may depend on the order of the two directions.
     pub(super) fn wait_for(&mut self, found: Found, proof: Side, order: OrderProof, book: &mut Book) {
         if self.pending.len() < PENDING {
-            // A message that was held up may be given after messages that were sent later. An end that need not go on
+            // A message that waited may be emitted after messages that were sent later. An end that need not go on
             // may have sent everything it had.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;

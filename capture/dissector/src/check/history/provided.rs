@@ -52,7 +52,7 @@ impl History {
         if is_due {
             let message = format_args!("a reply of {length} octets to read, but the requester reads nothing");
             let finding = Finding::new(&READ_IN_REPLY, 16, message).with_severity(Severity::Hazard);
-            book.add(about, &finding, Some(finding.offset));
+            book.add_finding(about, &finding, Some(finding.offset));
         } else {
             book.unknown(&READ_IN_REPLY);
         }

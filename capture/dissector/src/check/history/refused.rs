@@ -30,6 +30,6 @@ impl History {
         };
         let message =
             format_args!("the reply to {xid:#010x} was refused {times} for lack of a Receive (RNR NAK), {outcome}");
-        book.add(about, &Finding::new(&REPLY_NOT_READY, 0, message).with_severity(severity), None);
+        book.add_finding(about, &Finding::new(&REPLY_NOT_READY, 0, message).with_severity(severity), None);
     }
 }

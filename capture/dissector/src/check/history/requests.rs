@@ -92,7 +92,7 @@ struct Unanswered {
     sends: Vec<Request>,
     /// Further requests, which are only counted.
     beyond: u32,
-    /// True if a credit is taken. A call that is sent again takes no other one.
+    /// True if a credit is taken. A call that is retransmitted takes no other one.
     holds_credit: bool,
     /// True if a call under this XID was answered, or may have been.
     call_answered: bool,
@@ -125,8 +125,8 @@ impl Request {
 
 impl Requests {
     /// Adds a request. Returns true if the request takes a credit: a Send that has to be dropped takes none, nor does a
-    /// call that is sent again.
-    pub(super) fn add(&mut self, xid: u32, request: Request, is_readable: bool, book: &mut Book) -> bool {
+    /// call that is retransmitted.
+    pub(super) fn add_request(&mut self, xid: u32, request: Request, is_readable: bool, book: &mut Book) -> bool {
         if matches!(request, Request::Faulty(..)) && self.faulty().count() >= FAULTY {
             book.unknown(&ANSWER);
             return false;
@@ -216,19 +216,19 @@ impl Unanswered {
         let faulty = self.sends.iter().position(|send| matches!(send, Request::Faulty(..)));
         let due = self.sends.iter().position(is_due);
         match (call, faulty) {
-            (Some(call), None) => self.take(call),
+            (Some(call), None) => self.take_send(call),
             (Some(call), Some(_)) if is_reply => {
                 self.call_answered = true;
-                self.take(call)
+                self.take_send(call)
             }
             (Some(call), Some(_)) => {
                 self.call_answered = true;
-                self.take(due.unwrap_or(call));
+                self.take_send(due.unwrap_or(call));
                 Answers::Unclear
             }
             // It may be the reply to the call, late or repeated.
             (None, Some(_)) if is_reply && self.call_answered => Answers::Unclear,
-            (None, Some(faulty)) => self.take(due.unwrap_or(faulty)),
+            (None, Some(faulty)) => self.take_send(due.unwrap_or(faulty)),
             // One of those that are only counted: without any, nothing would wait under this XID.
             (None, None) => {
                 self.beyond = self.beyond.saturating_sub(1);
@@ -237,7 +237,7 @@ impl Unanswered {
         }
     }
 
-    fn take(&mut self, place: usize) -> Answers {
+    fn take_send(&mut self, place: usize) -> Answers {
         match self.sends.remove(place) {
             // It is not known which of the two the reply is for, and whose chunks it returns.
             Request::Call(None) if self.readable > 1 => Answers::Copy,

@@ -51,7 +51,7 @@ impl History {
                 first = Some((finding.rule, weight));
             }
             let found = Found::new(about, &finding, Some(finding.offset));
-            // The message that it answers may be held up, like a reply whose call is missing.
+            // The message that it answers may wait, like a reply whose call is missing.
             if finding.rule.slug == "error-from-requester" {
                 rests_on_order = Some(found);
             } else {
@@ -120,7 +120,7 @@ impl History {
             // Its reply ends a call but frees no credit.
             self.credits.get_mut(message.sender).missed();
         }
-        if self.requests.get_mut(message.sender).add(xid, request, is_readable, book) {
+        if self.requests.get_mut(message.sender).add_request(xid, request, is_readable, book) {
             self.count(message, about, book);
         }
     }

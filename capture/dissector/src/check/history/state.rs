@@ -20,7 +20,7 @@ use crate::rpc::message::Message;
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) ends: Sides<Address>,
-    /// Announcements of the ends, if the set-up was seen but not judged yet.
+    /// Announcements of the ends, if the setup was seen but not judged yet.
     pub(super) announced: Option<Sides<Option<Announced>>>,
     pub(super) set_up: bool,
     /// True if the connection was captured from the start.
@@ -109,7 +109,7 @@ impl History {
         }
     }
 
-    /// Judges the set-up when a message shows that the connection is of version 1: version 2 has transport properties instead of
+    /// Judges the setup when a message shows that the connection is of version 1: version 2 has transport properties instead of
     /// private data. Messages that were missed before may have been of version 2.
     pub(super) fn judge_set_up(&mut self, number: u32, book: &mut Book) {
         self.begins_in_version_1 |= self.misses_nothing();
@@ -120,7 +120,7 @@ impl History {
         }
     }
 
-    /// Judges a set-up that was not judged by the end of the connection, unless that is of version 2. A connection without
+    /// Judges a setup that was not judged by the end of the connection, unless that is of version 2. A connection without
     /// messages may be.
     pub(crate) fn end_set_up(&self, announced: &Sides<Option<Announced>>, number: u32, book: &mut Book) {
         if (self.announced.is_none() && self.set_up) || (self.version_2.spoken && !self.version_1) {
