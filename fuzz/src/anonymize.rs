@@ -124,12 +124,12 @@ fn explained(original: &Record, one: &Record, other: &Record, index: usize) {
         unreachable!("a copy has a header")
     };
     let found =
-        (0..original.data.len()).any(|at| is_explained(original.data.get(at..).unwrap_or_default(), (&one, &other)));
+        (0..original.data.len()).any(|at| is_explained(original.data.get(at..).unwrap_or_default(), &one, &other));
     assert!(found, "the copy of frame {}", index + 1);
 }
 
 /// Returns true if each run of octets is explained by zeros, by the original, or by the key.
-fn is_explained(original: &[u8], (one, other): (&[u8], &[u8])) -> bool {
+fn is_explained(original: &[u8], one: &[u8], other: &[u8]) -> bool {
     let mut unexplained = 0;
     let originals = original.iter().map(Some).chain(core::iter::repeat(None));
     one.iter().zip(other).zip(originals).all(|((one, other), original)| {

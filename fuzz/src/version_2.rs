@@ -173,7 +173,7 @@ pub(crate) struct ChosenV2 {
     body: ChosenBodyV2,
     call: Vec<(u32, (u32, u32, u64))>,
     lists: ChosenLists,
-    properties: Vec<(u8, ChosenValue)>,
+    properties: Vec<ChosenProperty>,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -194,6 +194,12 @@ enum ChosenError {
     WriteResource(u32, u32),
     ReplyResource(u32),
     Void(u8),
+}
+
+#[derive(Arbitrary, Debug)]
+struct ChosenProperty {
+    id: u8,
+    value: ChosenValue,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -221,9 +227,9 @@ impl ChosenError {
     }
 }
 
-fn property((id, value): &(u8, ChosenValue)) -> Property<'_> {
-    let id = u32::from(*id % 9);
-    let value = match (id, value) {
+fn property(chosen: &ChosenProperty) -> Property<'_> {
+    let id = u32::from(chosen.id % 9);
+    let value = match (id, &chosen.value) {
         (_, ChosenValue::Default) => PropertyValue::Default,
         (1..=5, ChosenValue::Number(number)) => PropertyValue::Uint32(*number),
         (6, ChosenValue::Octets(octets)) => PropertyValue::Opaque(octets),

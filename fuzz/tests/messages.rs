@@ -126,7 +126,7 @@ fn kinds() -> impl Iterator<Item = (Format, Role)> {
 }
 
 #[test]
-fn the_named_messages_have_the_verdict_that_they_were_made_for() {
+fn named_messages_have_the_intended_verdict() {
     for (format, role) in kinds() {
         let cases = rpcrdma_gen::named(format, role);
         cases.iter().for_each(agree);

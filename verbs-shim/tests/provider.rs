@@ -957,7 +957,7 @@ mod rdma {
     /// use shows that the queue pair exists.
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]
-    fn a_queue_pair_is_destroyed_by_a_wait_and_not_by_posting() {
+    fn waiting_destroys_a_queue_pair_and_posting_does_not() {
         if let Some(address) = variable("RPCRDMA_LISTEN") {
             let device = Device::with_address(address.ip()).unwrap();
             let listener = device.listen(address, 4).unwrap();

@@ -1,5 +1,4 @@
 //! Errors of the provider for adapters without an adapter, and of a process without descriptors.
-#![cfg(feature = "rdma")]
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 use std::fs::File;
@@ -12,7 +11,7 @@ use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Error, Request, Server, Service, Settings, Stopper, Waiter};
 
 #[test]
-fn without_an_adapter_it_is_said_that_there_is_none_and_where_to_look() {
+fn a_missing_adapter_is_reported_with_advice() {
     if Path::new("/sys/class/infiniband").read_dir().is_ok_and(|mut all| all.next().is_some()) {
         eprintln!("not tested: this computer has an adapter");
         return;
@@ -46,13 +45,12 @@ fn limited(ulimit: &str, test: &str) -> String {
 }
 
 #[test]
-fn too_few_descriptors_are_named_as_such_and_never_as_another_cause() {
+fn too_few_descriptors_are_named_as_the_cause() {
     if std::env::var_os(LIMITED).is_some() {
         return with_few_descriptors();
     }
     for limit in 4..=30 {
-        let printed =
-            limited(&format!("-n {limit}"), "too_few_descriptors_are_named_as_such_and_never_as_another_cause");
+        let printed = limited(&format!("-n {limit}"), "too_few_descriptors_are_named_as_the_cause");
         // With none left, with one, two and so on: what a waiter needs are two, and one for each descriptor it is given.
         assert!(printed.contains("0 left: waiter OpenFiles, adapter OpenFiles\n"), "{limit}: {printed}");
         assert!(limit < 6 || printed.contains("2 left: waiter fine,"), "{limit}: {printed}");
@@ -60,11 +58,11 @@ fn too_few_descriptors_are_named_as_such_and_never_as_another_cause() {
 }
 
 #[test]
-fn a_server_that_has_no_descriptors_left_does_not_say_that_it_listens() {
+fn a_server_without_descriptors_does_not_report_listening() {
     if std::env::var_os(LIMITED).is_some() {
         return serving_with_few_descriptors();
     }
-    let printed = limited("-n 12", "a_server_that_has_no_descriptors_left_does_not_say_that_it_listens");
+    let printed = limited("-n 12", "a_server_without_descriptors_does_not_report_listening");
     assert!(printed.contains("0 left: OpenFiles\n") && printed.contains("6 left: listening\n"), "{printed}");
 }
 

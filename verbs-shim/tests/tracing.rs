@@ -158,7 +158,7 @@ fn call_from_a_task(client: &Client<Adapter>, server: &Connection<Adapter>) {
 }
 
 #[test]
-fn the_end_of_an_idle_connection_is_told_once_as_soon_as_its_client_knows() {
+fn the_end_of_an_idle_connection_is_traced_once() {
     keep_events();
     let fabric = Fabric::new();
     let [here, there] = [3, 201].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());

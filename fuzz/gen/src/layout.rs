@@ -121,7 +121,7 @@ mod tests {
     use crate::{Role, named};
 
     #[test]
-    fn a_valid_message_has_the_labels_that_it_was_made_with() {
+    fn a_valid_message_keeps_the_labels_of_its_construction() {
         for format in Format::ALL {
             for role in Role::ALL {
                 for case in named(format, role).iter().filter(|case| case.name.starts_with("valid/")) {

@@ -22,7 +22,7 @@ client() {
     both two_adapters 0
     both a_runtime_waits_for_the_descriptor 0
     both memory_that_the_adapter_may_write_is_not_shown 0
-    both a_queue_pair_is_destroyed_by_a_wait_and_not_by_posting 0
+    both waiting_destroys_a_queue_pair_and_posting_does_not 0
     # The listening end kills itself.
     both the_end_of_the_other_process_ends_the_connection 137
 }

@@ -9,6 +9,7 @@ use rpcrdma::segment::Segment;
 
 use super::posted::Posted;
 use super::receives::Receives;
+use super::registration::Slab;
 use super::resources::Resources;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
@@ -120,8 +121,8 @@ impl<V: Verbs> Buffers<V> {
         self.sent.resize(self.sends.len(), Sent::Nothing);
     }
 
-    /// Returns number and length of the receive buffers that version 2 needs, once.
-    pub(super) fn take_further_receives(&mut self) -> Option<(usize, usize)> {
+    /// Returns the receive buffers to register for version 2, once.
+    pub(super) fn take_further_receives(&mut self) -> Option<Slab> {
         self.receives.take_further()
     }
 
@@ -130,10 +131,10 @@ impl<V: Verbs> Buffers<V> {
         self.receives.add(resources, slab)
     }
 
-    /// Returns number and length of the send buffers to be registered now, once: if all others are in use.
-    pub(super) fn take_further_sends(&mut self) -> Option<(usize, usize)> {
+    /// Returns the send buffers to register now, once: if all others are in use.
+    pub(super) fn take_further_sends(&mut self) -> Option<Slab> {
         let is_short = self.idle.is_empty() && self.further_sends > 0;
-        is_short.then(|| (mem::take(&mut self.further_sends), self.send_size))
+        is_short.then(|| Slab { count: mem::take(&mut self.further_sends), length: self.send_size })
     }
 
     /// Returns true if one more work request of any kind can be posted.

@@ -37,13 +37,13 @@ pub(crate) struct Calling<V: Verbs> {
     /// Ticket of the call in each slot of the Requester.
     of_call: Vec<usize>,
     /// Calls that were given up and have not ended, with their deadlines, the oldest first.
-    given_up: VecDeque<(Option<Instant>, CallId)>,
+    given_up: VecDeque<GivenUpCall>,
     grace: Duration,
     /// Calls that were given up and have ended, at most `most_returned`.
     returned: VecDeque<Call>,
     most_returned: usize,
-    /// RDMA Reads of replies that wait until the buffer is registered: ticket, source, offset in the buffer.
-    held: VecDeque<(usize, Segment, u32)>,
+    /// RDMA Reads of replies that wait until the buffer is registered.
+    held: VecDeque<PulledPart>,
     /// Calls that wait for a free slot of the Requester.
     queue: CallQueue,
     /// Futures to wake at these times.
@@ -59,6 +59,21 @@ pub(crate) struct Calling<V: Verbs> {
     xid: u32,
     /// Reason for the end of the connection.
     ended: Option<Ended>,
+}
+
+/// A call that was given up and has not ended.
+struct GivenUpCall {
+    id: CallId,
+    /// `None` for no deadline.
+    deadline: Option<Instant>,
+}
+
+/// An RDMA Read of a part of a reply.
+struct PulledPart {
+    ticket: usize,
+    source: Segment,
+    /// Offset of the part in the reply.
+    at: u32,
 }
 
 /// A call, until its outcome was taken.
@@ -234,7 +249,7 @@ impl<V: Provider> Calling<V> {
         if let Some(id) = self.tickets.get(number).and_then(Ticket::id)
             && self.requester.existing_mut().is_some_and(|requester| requester.cancel(id).is_ok())
         {
-            self.given_up.push_back((Instant::now().checked_add(self.grace), id));
+            self.given_up.push_back(GivenUpCall { id, deadline: Instant::now().checked_add(self.grace) });
         }
     }
 
@@ -277,7 +292,7 @@ impl<V: Provider> Calling<V> {
 
     /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
-        self.given_up.front().and_then(|(until, _)| *until)
+        self.given_up.front().and_then(|call| call.deadline)
     }
 
     /// Sets the time to wake a future. The previous waker is dropped when nothing is locked.
@@ -385,13 +400,13 @@ impl<V: Provider> Calling<V> {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 ticket.call.received.extend_from_slice(results);
-                self.given_up.retain(|(_, id)| *id != call);
+                self.given_up.retain(|given_up| given_up.id != call);
                 self.close(resources, buffers, jobs, number, end)?;
             }
             Output::Read { call, source, at } => {
                 let number = self.number(call)?;
                 self.ticket(number)?.register_pulled_reply(jobs, number);
-                self.held.push_back((number, source, at));
+                self.held.push_back(PulledPart { ticket: number, source, at });
             }
             // No other input that it gets would end a connection.
             Output::Disconnect => return Err(Ended::PeerFault(PeerFault::ReplyInvalidated)),
@@ -413,8 +428,8 @@ impl<V: Provider> Calling<V> {
         let region = |number: usize| {
             self.tickets.get(number).and_then(|ticket| ticket.regions.find(CallRegistration::is_pulled_reply))
         };
-        let Some(next) = self.held.iter().position(|(number, ..)| region(*number).is_some()) else { return Ok(false) };
-        let (number, source, at) = self.held.remove(next).ok_or(Ended::MISSING)?;
+        let Some(next) = self.held.iter().position(|part| region(part.ticket).is_some()) else { return Ok(false) };
+        let PulledPart { ticket: number, source, at } = self.held.remove(next).ok_or(Ended::MISSING)?;
         let region = region(number).ok_or(Ended::MISSING)?;
         let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
@@ -533,7 +548,7 @@ impl<V: Provider> Calling<V> {
         number: usize,
         end: End,
     ) -> Result<(), Ended> {
-        self.held.retain(|(of, ..)| *of != number);
+        self.held.retain(|part| part.ticket != number);
         let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
         let taken = match &end {
             End::Reply { receive, payload } => {

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
-use super::registration::RegistrationId;
+use super::registration::{RegistrationId, Slab};
 use super::resources::Resources;
 use crate::verbs::{Access, Verbs};
 use crate::verbs::{Error, NotRegistered};
@@ -35,10 +35,10 @@ pub(super) enum Job<V: Verbs> {
     Deregister(RegistrationId, V::Region),
     /// Register a buffer or a part once more, because the handle is already in use.
     RegisterAgain(RegistrationId, V::Region, Option<Range<usize>>),
-    /// Register this many further send buffers of this length.
-    RegisterSends(usize, usize),
-    /// Register this many further receive buffers of this length.
-    RegisterReceives(usize, usize),
+    /// Register further send buffers.
+    RegisterSends(Slab),
+    /// Register further receive buffers.
+    RegisterReceives(Slab),
     /// End the connection.
     Disconnect,
 }
@@ -118,7 +118,8 @@ impl<V: Verbs> Job<V> {
             let (part, access) = (part.unwrap_or(0..buffer.len()), registration.access());
             Done::Registered(registration, resources.register_part(buffer, part, access))
         };
-        let slab = |count, length, access| resources.verbs.register_slab(&resources.domain, count, length, access);
+        let register_slab =
+            |slab: Slab, access| resources.verbs.register_slab(&resources.domain, slab.count, slab.length, access);
         match self {
             Self::Register(registration, buffer, part) => register(registration, buffer, part),
             Self::Deregister(registration, region) => {
@@ -128,8 +129,8 @@ impl<V: Verbs> Job<V> {
                 Ok(buffer) => register(registration, buffer, part),
                 Err(error) => Done::Registered(registration, Err(NotRegistered { buffer: Vec::new(), error })),
             },
-            Self::RegisterSends(count, length) => Done::SendsRegistered(slab(count, length, Access::empty())),
-            Self::RegisterReceives(count, length) => Done::ReceivesRegistered(slab(count, length, Access::LOCAL_WRITE)),
+            Self::RegisterSends(slab) => Done::SendsRegistered(register_slab(slab, Access::empty())),
+            Self::RegisterReceives(slab) => Done::ReceivesRegistered(register_slab(slab, Access::LOCAL_WRITE)),
             Self::Disconnect => Done::Disconnected(resources.verbs.disconnect(&resources.queue_pair)),
         }
     }

@@ -13,6 +13,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::posted::Posted;
+use super::registration::Slab;
 use super::resources::Resources;
 use super::shared_receives::SharedReceives;
 use crate::verbs::{Access, Error, Local, Verbs};
@@ -70,11 +71,11 @@ impl<V: Verbs> Receives<V> {
         self.pending
     }
 
-    /// Allows for the messages of version 2. Returns number and length of the buffers that have to be registered for that.
-    pub(super) fn take_further(&mut self) -> Option<(usize, usize)> {
+    /// Allows for the messages of version 2. Returns the buffers to register for that.
+    pub(super) fn take_further(&mut self) -> Option<Slab> {
         let count = mem::take(&mut self.further);
         match &self.source {
-            ReceiveSource::Own(_) => (count > 0).then_some((count, self.size)),
+            ReceiveSource::Own(_) => (count > 0).then_some(Slab { count, length: self.size }),
             ReceiveSource::Shared(_) => {
                 self.pending += count as u32;
                 None

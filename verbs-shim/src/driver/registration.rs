@@ -4,6 +4,14 @@ use super::resources::SINK;
 use crate::message::stream::Part;
 use crate::verbs::Access;
 
+/// Buffers to register together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slab {
+    pub(super) count: usize,
+    /// Length of each buffer in octets.
+    pub(super) length: usize,
+}
+
 /// Identifies a buffer that is registered, or being registered.
 #[derive(Clone, Copy)]
 pub(super) enum RegistrationId {

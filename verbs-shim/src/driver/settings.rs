@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rpcrdma::endpoint::channel::HostAuthentication;
-use rpcrdma::endpoint::{Channel, Limits, Versions};
+use rpcrdma::endpoint::{Channel, Limits, Terms, Versions};
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
@@ -71,6 +71,13 @@ pub(super) struct Delays {
     pub(super) read: Duration,
     /// Delay before the first RDMA Write of a reply.
     pub(super) write: Duration,
+}
+
+/// Terms of a connection at its beginning: of the calls that this end makes, and of the calls that this end answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectionTerms {
+    pub(crate) calls: Terms,
+    pub(crate) answers: Terms,
 }
 
 impl Settings {
@@ -525,7 +532,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_announces_what_it_answers_and_a_server_what_it_calls() {
+    fn each_end_announces_the_calls_of_its_direction() {
         let client = |calls: u32, served: u32, limits: Limits| {
             let settings = Settings::builder().calls(calls).served(served).limits(limits).build().unwrap();
             settings.client_properties().reverse_direction
@@ -559,7 +566,7 @@ mod tests {
 
     /// Receives, further ones for version 2, and Sends. Version 2 needs two Receives for each call and one more, and five at least.
     #[test]
-    fn an_end_has_the_buffers_that_its_calls_and_versions_need() {
+    fn buffers_follow_from_credits_and_versions() {
         for (calls, served, of_version_1, of_both) in
             [(1, 0, (1, 0, 1), (5, 0, 9)), (2, 2, (4, 0, 4), (5, 4, 12)), (3, 5, (8, 0, 8), (8, 9, 16))]
         {

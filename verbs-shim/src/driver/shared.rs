@@ -16,7 +16,7 @@ use super::answering::{Answering, DeliveredCall};
 use super::buffers::Buffers;
 use super::call_queue::{QueuePosition, WaitMode};
 use super::resources::{Provider, Resources};
-use super::settings::Settings;
+use super::settings::{ConnectionTerms, Settings};
 use super::state::{ConnectionState, EndReport, Poller};
 use super::thread;
 use super::thread::{Driven, DroppedConnection};
@@ -68,7 +68,7 @@ impl<V: Provider> OwnedConnection<V> {
         resources: Resources<V>,
         buffers: Buffers<V>,
         channel: Channel,
-        terms: (Terms, Terms),
+        terms: ConnectionTerms,
         peer: SocketAddr,
         settings: &Settings,
         refused: &[u32],

@@ -21,7 +21,7 @@ use super::negotiation::send_control;
 use super::posted::Posted;
 use super::registration::RegistrationId;
 use super::resources::{Provider, Resources};
-use super::settings::Settings;
+use super::settings::{ConnectionTerms, Settings};
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::{Ended, PeerFault};
 use crate::verbs::waiter::Watch;
@@ -111,18 +111,18 @@ impl<V: Provider> ConnectionState<V> {
         resources: &Resources<V>,
         buffers: Buffers<V>,
         channel: Channel,
-        terms: (Terms, Terms),
+        terms: ConnectionTerms,
         settings: &Settings,
         refused: &[u32],
     ) -> Self {
         let message_size = resources.verbs.message_size(&resources.queue_pair);
-        let answering = || Answering::new(terms.1, settings, message_size, refused);
+        let answering = || Answering::new(terms.answers, settings, message_size, refused);
         let mut state = Self {
             buffers,
-            calling: Calling::new(terms.0, settings, message_size),
+            calling: Calling::new(terms.calls, settings, message_size),
             answering: (settings.served > 0).then(answering),
             channel,
-            terms: terms.0,
+            terms: terms.calls,
             remote_invalidation: settings.remote_invalidation && resources.verbs.remote_invalidation(),
             jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
@@ -150,8 +150,8 @@ impl<V: Provider> ConnectionState<V> {
             self.terms = calls;
             self.calling.agree(calls, self.channel.segment_limits());
             self.answering.iter_mut().for_each(|answering| answering.agree(answers));
-            if let Some((count, length)) = self.buffers.take_further_receives() {
-                self.jobs.add(Job::RegisterReceives(count, length));
+            if let Some(slab) = self.buffers.take_further_receives() {
+                self.jobs.add(Job::RegisterReceives(slab));
             }
         }
     }
@@ -252,9 +252,9 @@ impl<V: Provider> ConnectionState<V> {
             self.end(error.into());
         }
         if !self.closed
-            && let Some((count, length)) = self.buffers.take_further_sends()
+            && let Some(slab) = self.buffers.take_further_sends()
         {
-            self.jobs.add(Job::RegisterSends(count, length));
+            self.jobs.add(Job::RegisterSends(slab));
         }
     }
 

@@ -12,7 +12,7 @@ use rpcrdma::private_data::{Agreement, PrivateData};
 
 use crate::driver::negotiation::negotiate;
 use crate::driver::resources::Provider;
-use crate::driver::settings::Settings;
+use crate::driver::settings::{ConnectionTerms, Settings};
 use crate::driver::shared::OwnedConnection;
 use crate::driver::shared_receives::SharedReceives;
 use crate::endpoint::pending::Pending;
@@ -97,13 +97,13 @@ impl<V: Provider> Connection<V> {
         verbs.connect(&resources.queue_pair, address, &ours.to_octets())?;
         let theirs = verbs.connected(&resources.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
-        let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
+        let terms = ConnectionTerms { calls: Terms::forward(&agreement), answers: Terms::reverse(&agreement) };
         let mut channel = Channel::client(versions, settings.client_properties());
         settings.authenticate(&mut channel);
         negotiate(&resources, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
             Negotiation::Agreed(_) => {
-                let owned = OwnedConnection::new(resources, buffers, channel, (calls, answers), address, settings, &[]);
+                let owned = OwnedConnection::new(resources, buffers, channel, terms, address, settings, &[]);
                 owned.attend_when_idle();
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
@@ -136,18 +136,10 @@ impl<V: Provider> Connection<V> {
         let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
         let peer = verbs.peer(&request);
         verbs.accept(request, &resources.queue_pair, &ours.to_octets())?;
-        let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
+        let terms = ConnectionTerms { calls: Terms::reverse(&agreement), answers: Terms::forward(&agreement) };
         let mut channel = Channel::server(settings.versions(), settings.server_properties());
         settings.authenticate(&mut channel);
-        Ok(Self::of(Arc::new(OwnedConnection::new(
-            resources,
-            buffers,
-            channel,
-            (calls, answers),
-            peer,
-            settings,
-            refused,
-        ))))
+        Ok(Self::of(Arc::new(OwnedConnection::new(resources, buffers, channel, terms, peer, settings, refused))))
     }
 
     /// The end of the connection on which a request came.

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_handles_are_kept_than_there_were_threads_at_one_time() {
+    fn thread_handles_are_bounded_by_simultaneous_threads() {
         thread::scope(|scope| {
             let threads = Threads::new(scope);
             for _ in 0..100 {

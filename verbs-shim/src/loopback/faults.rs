@@ -102,6 +102,14 @@ pub struct Injected {
     pub completed: u64,
 }
 
+impl Injected {
+    /// Number of faults that have taken effect.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.lost_before + self.lost_after + self.delayed + self.completed
+    }
+}
+
 /// A plan, with counts of the faults.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -171,20 +179,33 @@ impl Plan {
 }
 
 impl Strike {
-    /// Counts the fault of a work request.
-    pub(super) fn count(&self) {
+    /// Applies the fault to a work request that begins. Returns the status of work that is not done. A fault is counted
+    /// here or in [`lose_after`](Self::lose_after), where it takes effect, and nowhere else.
+    pub(super) fn begin_work(&self) -> Option<Status> {
         let mut injected = self.plan.lock();
-        let count = match self.fault {
-            Fault::LoseBefore => &mut injected.lost_before,
-            Fault::LoseAfter => &mut injected.lost_after,
-            Fault::Delay(delay) => {
-                injected.delay = injected.delay.saturating_add(delay);
-                &mut injected.delayed
+        match self.fault {
+            Fault::LoseBefore => {
+                injected.lost_before += 1;
+                Some(Status::NoAnswer)
             }
-            Fault::Complete(Status::Success) | Fault::NotSetUp(_) => return,
-            Fault::Complete(_) => &mut injected.completed,
-        };
-        *count += 1;
+            Fault::Complete(status) if status != Status::Success => {
+                injected.completed += 1;
+                Some(status)
+            }
+            Fault::Delay(delay) => {
+                injected.delayed += 1;
+                injected.delay = injected.delay.saturating_add(delay);
+                None
+            }
+            Fault::LoseAfter | Fault::Complete(_) | Fault::NotSetUp(_) => None,
+        }
+    }
+
+    /// Applies the fault to a step that is done. Returns true if the connection is lost.
+    pub(super) fn lose_after(&self) -> bool {
+        let is_lost = self.fault == Fault::LoseAfter;
+        self.plan.lock().lost_after += u64::from(is_lost);
+        is_lost
     }
 
     /// Returns true if the fault prevents a connection from being set up: that has no completion, so a status means the
@@ -227,10 +248,88 @@ const fn mixed(number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::loopback::Fabric;
+    use crate::verbs::{Access, Depths, Local, Operation, Verbs, Work};
+
+    const TIMEOUT: Duration = Duration::from_secs(10);
+    const DELAY: Duration = Duration::from_millis(20);
+
+    /// Returns the next kind of fault. A new kind does not compile before it has a place here.
+    fn next_kind(fault: Fault) -> Option<Fault> {
+        match fault {
+            Fault::LoseBefore => Some(Fault::LoseAfter),
+            Fault::LoseAfter => Some(Fault::Delay(DELAY)),
+            Fault::Delay(_) => Some(Fault::Complete(Status::RemoteAccess)),
+            Fault::Complete(_) => Some(Fault::NotSetUp(SetUpFault::Refused)),
+            Fault::NotSetUp(_) => None,
+        }
+    }
+
+    /// What a client sees of a connection and of an RDMA Write.
+    #[derive(Debug, PartialEq)]
+    struct Observed {
+        is_connected: bool,
+        is_delayed: bool,
+        status: Option<Status>,
+        injected: u64,
+    }
+
+    /// Connects, and writes by RDMA, which is step 1.
+    fn observe(plan: Faults) -> Observed {
+        let begun = Instant::now();
+        let fabric = Fabric::new();
+        let client = fabric.adapter([192, 0, 2, 1].into()).unwrap().with_faults(plan);
+        let server = fabric.adapter([192, 0, 2, 2].into()).unwrap();
+        let address = "192.0.2.2:20049".parse().unwrap();
+        let [(ours, local), (theirs, remote)] = [&client, &server].map(|adapter| {
+            let domain = adapter.domain().unwrap();
+            let region = adapter.register(&domain, vec![0; 8], Access::LOCAL_WRITE | Access::REMOTE_WRITE).unwrap();
+            (adapter.queue_pair(&domain, Depths::default()).unwrap(), region)
+        });
+        let listener = server.listen(address, 1).unwrap();
+        client.connect(&ours, address, &[]).unwrap();
+        if let Some(request) = server.request(&listener, Duration::ZERO).unwrap() {
+            let _ = server.accept(request, &theirs, &[]);
+        }
+        let is_connected = client.connected(&ours, TIMEOUT).is_ok();
+        let status = is_connected.then(|| {
+            let write = Operation::Write(server.segment(&remote).into());
+            client.post(&ours, Work::new(1, write, Local::all(&local, 8))).unwrap();
+            client.completion(&ours, TIMEOUT).unwrap().unwrap().status
+        });
+        Observed { is_connected, is_delayed: begun.elapsed() >= DELAY, status, injected: client.injected().total() }
+    }
 
     #[test]
-    fn a_seed_strikes_about_one_step_in_so_many_and_another_seed_others() {
+    fn every_fault_takes_effect_and_is_counted() {
+        let undisturbed = observe(Faults::none());
+        assert_eq!((undisturbed.status, undisturbed.injected), (Some(Status::Success), 0));
+        let mut kinds = std::iter::successors(Some(Fault::LoseBefore), |fault| next_kind(*fault));
+        kinds.by_ref().for_each(|fault| {
+            let step = if matches!(fault, Fault::NotSetUp(_)) { 0 } else { 1 };
+            let found = observe(Faults::none().at(step, fault));
+            assert_eq!(found.injected, 1, "{fault:?}: {found:?}");
+            let undisturbed = Observed { is_delayed: found.is_delayed, status: Some(Status::Success), ..undisturbed };
+            let has_effect = found.is_connected != undisturbed.is_connected || found.status != undisturbed.status;
+            assert_eq!(has_effect, !matches!(fault, Fault::Delay(_)), "{fault:?}: {found:?}");
+            assert!(found.is_delayed || !matches!(fault, Fault::Delay(_)), "{fault:?}: {found:?}");
+        });
+    }
+
+    /// Faults without effect: a fault of connection setup at a later step, and a successful completion.
+    #[test]
+    fn a_fault_without_effect_is_not_counted() {
+        for fault in [Fault::NotSetUp(SetUpFault::Refused), Fault::Complete(Status::Success)] {
+            let found = observe(Faults::none().at(1, fault));
+            assert_eq!((found.status, found.injected), (Some(Status::Success), 0), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn seeded_faults_strike_at_the_rate_and_differ_by_seed() {
         let struck = |seed| {
             let plan = Faults::seeded(seed, 8, &[Fault::LoseBefore, Fault::LoseAfter]);
             (0..8000).map(move |step| plan.of(step)).collect::<Vec<_>>()

@@ -493,17 +493,6 @@ impl Half {
 }
 
 impl Queued {
-    fn fault(&self) -> Option<Fault> {
-        self.strike.as_ref().map(|strike| strike.fault)
-    }
-
-    /// Counts the fault of this work, if the fault strikes now.
-    fn count(&self, strikes: impl FnOnce(Fault) -> bool) {
-        if let Some(strike) = self.strike.as_ref().filter(|strike| strikes(strike.fault)) {
-            strike.count();
-        }
-    }
-
     const fn is_read(&self) -> bool {
         matches!(self.operation, Operation::Read(_))
     }
@@ -597,7 +586,9 @@ impl SideTurn<'_> {
         }
         match self.mine.queue.pop_front() {
             Some(work) => {
-                work.count(|fault| matches!(fault, Fault::Delay(_)));
+                if let Some(strike) = work.strike.as_ref().filter(|strike| matches!(strike.fault, Fault::Delay(_))) {
+                    strike.begin_work();
+                }
                 self.fail(&work, Status::ReceiverNotReady)
             }
             None => Step::Idle,
@@ -606,14 +597,9 @@ impl SideTurn<'_> {
 
     fn begin(&mut self, mut work: Queued) -> Step {
         self.counters.begin(work.operation);
-        // The connection is lost when the work is done.
-        work.count(|fault| fault != Fault::LoseAfter);
-        let wrong = match work.fault() {
-            Some(Fault::LoseBefore) => Some(Status::NoAnswer),
-            Some(Fault::Complete(status)) if status != Status::Success => Some(status),
-            _ if !self.mine.domain.holds(&work.memory) => Some(Status::LocalProtection),
-            _ => None,
-        };
+        let fault = work.strike.as_ref().and_then(Strike::begin_work);
+        let is_held = self.mine.domain.holds(&work.memory);
+        let wrong = fault.or_else(|| (!is_held).then_some(Status::LocalProtection));
         let done = match (wrong, work.operation) {
             (Some(status), _) => Err(status),
             (None, Operation::Send) => self.send(&mut work, None),
@@ -657,10 +643,7 @@ impl SideTurn<'_> {
                 _ => Ok(()),
             };
             let status = match done {
-                Ok(()) if work.fault() == Some(Fault::LoseAfter) => {
-                    work.count(|_| true);
-                    Status::NoAnswer
-                }
+                Ok(()) if work.strike.as_ref().is_some_and(Strike::lose_after) => Status::NoAnswer,
                 Ok(()) => Status::Success,
                 Err(status) => status,
             };

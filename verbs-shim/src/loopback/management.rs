@@ -4,7 +4,7 @@
 //! A management datagram is 256 octets, from queue pair 1 to queue pair 1. The offsets below count from the first
 //! octet.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use super::packet::hardware;
 
@@ -45,17 +45,10 @@ pub(super) struct Station {
 }
 
 /// REQ: asks the host at an address for a connection to a port.
-pub(super) fn request(
-    by: Station,
-    to: (Ipv4Addr, u16),
-    from_port: u16,
-    mtu_code: u8,
-    private_data: &[u8],
-) -> [u8; LEN] {
-    let (address, port) = to;
+pub(super) fn request(by: Station, to: SocketAddrV4, from_port: u16, mtu_code: u8, private_data: &[u8]) -> [u8; LEN] {
     let mut mad = begin(REQUEST, by.name, by.name);
     put(&mut mad, 32, &[0, 0, 0, 0, 1, 6]);
-    put(&mut mad, 38, &port.to_be_bytes());
+    put(&mut mad, 38, &to.port().to_be_bytes());
     put(&mut mad, 40, &identifier(by.address));
     put(&mut mad, 56, &(by.queue_pair << 8 | u32::from(by.reads)).to_be_bytes());
     // Initiator depth; then timeout and end-to-end flow control, over a reliable connection.
@@ -65,13 +58,13 @@ pub(super) fn request(
     // The primary path: no local identifiers, IPv4 addresses mapped to IPv6, hop limit.
     put(&mut mad, 76, &[0xff; 4]);
     put(&mut mad, 80, &by.address.to_ipv6_mapped().octets());
-    put(&mut mad, 96, &address.to_ipv6_mapped().octets());
+    put(&mut mad, 96, &to.ip().to_ipv6_mapped().octets());
     put(&mut mad, 117, &[64]);
     // The part that the RDMA IP CM service puts before the private data: version, ports, addresses.
     put(&mut mad, 165, &[0x40]);
     put(&mut mad, 166, &from_port.to_be_bytes());
     put(&mut mad, 180, &by.address.octets());
-    put(&mut mad, 196, &address.octets());
+    put(&mut mad, 196, &to.ip().octets());
     put(&mut mad, 200, private_data);
     mad
 }

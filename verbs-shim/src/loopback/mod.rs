@@ -740,8 +740,8 @@ impl Verbs for Adapter {
         seat.side = Side::Passive;
         self.port.add(Arc::<Link>::clone(link), Side::Passive);
         if let Some(strike) = strike {
-            strike.count();
-            if strike.fault == Fault::LoseAfter {
+            strike.begin_work();
+            if strike.lose_after() {
                 link.lock().end();
             }
         }
@@ -789,8 +789,8 @@ impl Verbs for Adapter {
             return Err(error);
         }
         if let Some(strike) = strike {
-            strike.count();
-            if strike.fault == Fault::LoseAfter {
+            strike.begin_work();
+            if strike.lose_after() {
                 link.refuse(Error::Disconnected);
             }
         }

@@ -4,7 +4,7 @@
 //! Each side numbers the own requests consecutively. An RDMA Read has a number for each packet of the answer; an answer
 //! or acknowledgement has the number of the request.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
 use super::capture::Recorder;
@@ -113,7 +113,7 @@ impl Wire {
     /// Writes a REQ.
     pub(super) fn request(&mut self, port: u16, from_port: u16, private_data: &[u8]) {
         let (by, to) = (self.active.station, self.passive.station.address);
-        let mad = management::request(by, (to, port), from_port, self.mtu.code(), private_data);
+        let mad = management::request(by, SocketAddrV4::new(to, port), from_port, self.mtu.code(), private_data);
         self.datagram(Side::Active, &mad);
     }
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_raised_to_the_hard_limit_at_most_and_never_lowered() {
+    fn the_descriptor_limit_rises_to_the_hard_limit_at_most() {
         assert_eq!((possible(1024), needed(240)), (240, 1024));
         let limits = || getrlimit(Resource::Nofile);
         let before = limits();

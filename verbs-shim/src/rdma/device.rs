@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::adapters::OpenAdapter;
 use super::errors::returned;
-use super::management::{Channel, Identifier};
+use super::management::{Channel, Identifier, ReadDepths};
 use super::port::query_port;
 use super::{adapters, sys};
 use crate::verbs::Depths;
@@ -208,11 +208,11 @@ impl Device {
 
     /// Returns the maximum numbers of RDMA Reads in flight, of the other side and of this side: no more than requested,
     /// and no more than the adapter supports.
-    pub(super) fn reads(&self, depths: Depths) -> (u8, u8) {
+    pub(super) fn reads(&self, depths: Depths) -> ReadDepths {
         let Limits { reads_answered, reads_asked, .. } = self.opened.limits;
         // 255 has another meaning.
         let most = |limit: usize| u8::try_from(depths.reads.min(limit).min(254)).unwrap_or(0);
-        (most(reads_answered), most(reads_asked))
+        ReadDepths { answered: most(reads_answered), asked: most(reads_asked) }
     }
 }
 

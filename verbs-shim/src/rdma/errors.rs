@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_refused_where_nobody_listens_and_rejected_by_a_program() {
+    fn missing_listeners_refuse_and_programs_reject() {
         assert_eq!(rejection(8, vec![0; 148]), Error::Refused, "InfiniBand and RoCE: the field is there, and zeros");
         assert_eq!(rejection(28, vec![1]), Error::Rejected(vec![1]), "InfiniBand and RoCE: consumer reject");
         assert_eq!(rejection(-libc::ECONNREFUSED, Vec::new()), Error::Refused, "iWARP");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::device::Device;
-use super::management::{Channel, Identifier, local_addresses, wait_for};
+use super::management::{Channel, Identifier, ReadDepths, local_addresses, wait_for};
 use super::sys;
 use crate::verbs::Armed;
 use crate::verbs::Error;
@@ -52,7 +52,7 @@ pub struct ConnectionRequest {
     private_data: Vec<u8>,
     peer: SocketAddr,
     /// Maximum number of RDMA Reads in flight: answered, and requested.
-    pub(super) reads: (u8, u8),
+    pub(super) reads: ReadDepths,
 }
 
 impl Listener {

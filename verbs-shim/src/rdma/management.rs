@@ -27,14 +27,21 @@ unsafe impl Send for Channel {}
 // SAFETY: as above.
 unsafe impl Sync for Channel {}
 
+/// Numbers of RDMA Reads in flight: answered ones (responder resources) and requested ones (initiator depth).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadDepths {
+    pub(super) answered: u8,
+    pub(super) asked: u8,
+}
+
 /// An event of an identifier.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) kind: c_int,
     pub(super) status: c_int,
     pub(super) private_data: Vec<u8>,
-    /// For a request: maximum number of RDMA Reads in flight, answered and requested.
-    pub(super) reads: (u8, u8),
+    /// For a request: maximum numbers of the other side.
+    pub(super) reads: ReadDepths,
     /// For a request: the identifier of the connection to accept. The thread that takes the event owns the identifier.
     pub(super) request: Option<NonNull<sys::rdma_cm_id>>,
 }
@@ -117,7 +124,7 @@ impl Event {
             unsafe { std::slice::from_raw_parts(conn.private_data.cast::<u8>(), length) }.to_vec()
         };
         let request = (event.event == sys::RDMA_CM_EVENT_CONNECT_REQUEST).then(|| NonNull::new(event.id)).flatten();
-        let reads = (conn.responder_resources, conn.initiator_depth);
+        let reads = ReadDepths { answered: conn.responder_resources, asked: conn.initiator_depth };
         Self { kind: event.event, status: event.status, private_data, reads, request }
     }
 }
@@ -126,7 +133,7 @@ impl Event {
 pub(super) struct Parameters<'a> {
     pub(super) private_data: &'a [u8],
     /// Maximum number of RDMA Reads in flight, answered and requested.
-    pub(super) reads: (u8, u8),
+    pub(super) reads: ReadDepths,
     pub(super) receiver_not_ready: u8,
 }
 
@@ -136,8 +143,8 @@ impl Parameters<'_> {
             private_data: self.private_data.as_ptr().cast(),
             // Longer ones were refused.
             private_data_len: u8::try_from(self.private_data.len()).unwrap_or(u8::MAX),
-            responder_resources: self.reads.0,
-            initiator_depth: self.reads.1,
+            responder_resources: self.reads.answered,
+            initiator_depth: self.reads.asked,
             flow_control: 1,
             retry_count: RETRIES,
             rnr_retry_count: self.receiver_not_ready,
@@ -443,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_as_the_operating_system_has_them_and_come_back() {
+    fn addresses_survive_conversion_to_the_operating_system() {
         for address in ["192.0.2.1:20049", "[2001:db8::1]:20049"] {
             let address: SocketAddr = address.parse().unwrap();
             assert_eq!(from_storage(&to_storage(address)), address);

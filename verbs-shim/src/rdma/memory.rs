@@ -13,7 +13,7 @@
 //! The memory of a queue pair or registration that cannot be destroyed is leaked. No adapter gets another adapter's
 //! memory, whose key might be valid there too.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -269,7 +269,7 @@ impl Registration {
         // SAFETY: the part is within the buffer.
         let start = unsafe { buffer.start.add(part.start) };
         let offset = offset(device, start.as_ptr() as u64);
-        let mr = register(domain, (start, part.len().max(1)), offset, access);
+        let mr = register(domain, NonNull::slice_from_raw_parts(start, part.len().max(1)), offset, access);
         let Some(mr) = NonNull::new(mr) else {
             let error = last_error("ibv_reg_mr");
             // SAFETY: it was not registered, and `buffer` is not used again.
@@ -392,14 +392,14 @@ fn offset(device: &Device, address: u64) -> u64 {
     device.offset() & !low | address & low
 }
 
-fn register(domain: &Domain, part: (NonNull<u8>, usize), offset: u64, access: Access) -> *mut sys::ibv_mr {
+fn register(domain: &Domain, part: NonNull<[u8]>, offset: u64, access: Access) -> *mut sys::ibv_mr {
     let rights = [
         (Access::LOCAL_WRITE, sys::IBV_ACCESS_LOCAL_WRITE),
         (Access::REMOTE_READ, sys::IBV_ACCESS_REMOTE_READ),
         (Access::REMOTE_WRITE, sys::IBV_ACCESS_REMOTE_WRITE),
     ];
     let rights = rights.iter().filter(|(right, _)| access.contains(*right)).fold(0, |all, (_, flag)| all | flag);
-    let (start, length) = (part.0.as_ptr().cast(), part.1);
+    let (start, length) = (part.cast::<c_void>().as_ptr(), part.len());
     // SAFETY: the domain is alive, and the octets exist until the registration has ended, because `Registration` frees
     // them only after that.
     unsafe {
@@ -425,7 +425,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_on_iwarp_has_what_is_read_into_the_right_that_an_rdma_write_needs() {
+    fn only_iwarp_read_sinks_have_remote_write_access() {
         let (sink, receive) = (Access::LOCAL_WRITE | Access::READ_SINK, Access::LOCAL_WRITE);
         assert_eq!(registered_access(sink, true), sink | Access::REMOTE_WRITE);
         assert_eq!(registered_access(sink, false), sink);

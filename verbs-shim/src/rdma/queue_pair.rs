@@ -21,7 +21,7 @@ use super::completions::Completions;
 use super::device::Device;
 use super::errors::{of_event, was_posted};
 use super::listener::ConnectionRequest;
-use super::management::{Channel, Event, Identifier, Parameters, wait_for};
+use super::management::{Channel, Event, Identifier, Parameters, ReadDepths, wait_for};
 use super::memory::{Domain, MemoryRange, PostedWork, Region};
 use super::shared_receive_queue::SharedReceiveQueue;
 use super::sys;
@@ -233,8 +233,11 @@ impl QueuePair {
 
     fn answer(&self, state: &mut PairState, request: &mut ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
         let mut identifier = request.take()?;
-        let (answered, asked) = state.domain.device().reads(self.depths);
-        let reads = (answered.min(request.reads.0), asked.min(request.reads.1));
+        let own = state.domain.device().reads(self.depths);
+        let reads = ReadDepths {
+            answered: own.answered.min(request.reads.answered),
+            asked: own.asked.min(request.reads.asked),
+        };
         let parameters = Parameters { private_data, reads, receiver_not_ready: self.depths.receiver_not_ready };
         if let Err(error) = identifier.migrate(&self.channel) {
             identifier.reject(&[]);

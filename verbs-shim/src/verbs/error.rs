@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_a_rejection_is_shown_and_cannot_harm_a_terminal() {
+    fn rejection_texts_are_escaped_for_terminals() {
         let shown = |private_data: &[u8]| Error::Rejected(private_data.to_vec()).to_string();
         assert_eq!(shown(b""), "the other side rejected the connection");
         assert_eq!(shown(&[0; 148]), "the other side rejected the connection", "filled up with zeros");

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_handle_comes_twice_and_none_follows_from_the_one_before() {
+    fn handles_are_unique_and_unpredictable() {
         let identifiers = Identifiers::default();
         let handles: Vec<u32> = (0..100_000).map(|_| identifiers.handle().unwrap()).collect();
         assert_eq!(handles.iter().collect::<HashSet<_>>().len(), handles.len());

@@ -176,7 +176,7 @@ impl Sender {
 /// The parts of a Call come while the server answers another, and serves no more at a time. Each part gives its credit back, so that
 /// all of them can come, as often as that happens.
 #[test]
-fn the_parts_of_a_call_that_waits_for_its_turn_take_no_credits() {
+fn waiting_call_parts_take_no_credits() {
     const PARTS: usize = 40;
     let payload = [&header(2, 0)[..], &[7; PARTS * 100]].concat();
     for family in FAMILIES {
@@ -268,7 +268,7 @@ fn call_of(client: &Client<Adapter>, length: usize) -> Call {
 
 /// Version 2: between the parts of a message comes another, so the rest of it does not come.
 #[test]
-fn a_reply_whose_parts_do_not_follow_each_other_is_none() {
+fn a_reply_with_wrong_parts_is_dropped() {
     for family in FAMILIES {
         let (client, mut peer) = served_by_hand(family, Settings::builder(), [RECEIVE_BUFFER_SIZE, 4096]);
         let calls = [(); 2].map(|()| client.start(call_of(&client, 0)));
@@ -360,7 +360,7 @@ fn an_end_announces_how_many_segments_a_call_may_have() {
 
 /// The reply to a call that was given up comes in time, so that its connection has no reason to end.
 #[test]
-fn a_connection_outlives_a_call_that_was_given_up_and_answered_in_time() {
+fn an_answer_within_the_grace_keeps_the_connection() {
     let grace = SECOND / 2;
     let [here, there] = adapters();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();

@@ -188,7 +188,7 @@ fn packets(file: &[u8]) -> Vec<Packet> {
 }
 
 #[test]
-fn messages_and_data_are_found_exactly_and_no_rule_is_broken() {
+fn a_capture_has_all_messages_and_breaks_no_rule() {
     let mtus = [PathMtu::Octets256, PathMtu::Octets512, PathMtu::Octets1024, PathMtu::Octets2048, PathMtu::Octets4096];
     for (mtu, length) in mtus.into_iter().zip([1, 1023, 4096, 4099, 100_000]) {
         let (file, sent) = nfs(mtu, length);
@@ -210,7 +210,7 @@ fn messages_and_data_are_found_exactly_and_no_rule_is_broken() {
 }
 
 #[test]
-fn the_connection_is_recognised_with_its_private_data_and_nothing_is_missing_in_it() {
+fn a_capture_is_complete_with_private_data() {
     let (file, _) = nfs(PathMtu::default(), 5000);
     let found = dissect(&file);
     let [report] = &found.reports[..] else { panic!("{}", found.reports.len()) };
@@ -374,7 +374,7 @@ fn no_injected_fault_makes_anything_be_sent_again() {
 }
 
 #[test]
-fn what_comes_too_early_or_is_refused_is_told_of_either_end() {
+fn early_and_refused_messages_are_reported_at_both_ends() {
     for by_client in [true, false] {
         let hosts = if by_client { (1, 2) } else { (2, 1) };
         let lab = Lab::new(PathMtu::Octets256, Depths::default(), Faults::none());
@@ -410,7 +410,7 @@ fn a_rejection_is_in_the_capture_with_its_reason() {
 }
 
 #[test]
-fn a_request_that_nobody_waits_for_is_refused_by_an_invalid_service() {
+fn unexpected_requests_are_refused_as_invalid_service() {
     let lab = Lab::unconnected(PathMtu::default(), Depths::default(), Faults::none());
     assert!(lab.client.adapter.connect(&lab.client.queue_pair, address(), &[]).is_err());
     let found = dissect(&lab.file());
@@ -425,12 +425,14 @@ fn what_was_lost_on_purpose_is_not_there() {
         let inbox = lab.server.register(&[0; 8]);
         lab.server.receive(&inbox);
         assert_eq!(lab.client.work(Operation::Send, &lab.client.register(&[7; 8])), Status::NoAnswer);
+        assert_eq!(lab.client.adapter.injected().total(), 1);
         let after: Vec<u8> = packets(&lab.file())[3..].iter().map(|packet| packet.opcode).collect();
         assert_eq!(after, vec![0x04; packets_of_it], "no acknowledgement, and no one says goodbye");
 
         let lab = Lab::unconnected(PathMtu::default(), Depths::default(), Faults::none().at(0, fault));
         let _listener = lab.server.adapter.listen(address(), 1).unwrap();
         lab.client.adapter.connect(&lab.client.queue_pair, address(), &[]).unwrap();
+        assert_eq!(lab.client.adapter.injected().total(), 1);
         assert_eq!(packets(&lab.file()).len(), packets_of_it, "the request, and no answer");
     }
 }

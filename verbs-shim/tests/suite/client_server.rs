@@ -147,7 +147,7 @@ fn echo_from_message(at: usize) -> impl Fn(Request<Adapter>) + Sync {
 }
 
 #[test]
-fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
+fn a_received_item_is_returned_without_copying() {
     let (fabric, here, there) = adapters();
     with_server(&there, Settings::server(), echo_from_message(44), || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
@@ -166,7 +166,7 @@ fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
 
 /// 147 for each chunk, more than the send queue has entries. An idle server uses entries of it too, to see that its client is there.
 #[test]
-fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
+fn long_chunks_are_moved_by_several_adapter_messages() {
     let (_fabric, here, there) = adapters();
     let there = there.with_message_size(4096);
     let settings = Settings::server().to_builder().keep_alive(Some(Duration::from_millis(2))).build().unwrap();
@@ -300,7 +300,7 @@ fn a_request_that_is_dropped_is_answered_with_system_err() {
 }
 
 #[test]
-fn a_wrong_answer_is_told_and_does_not_leave_the_call_open() {
+fn a_wrong_answer_is_reported_and_ends_the_call() {
     let (_fabric, here, there) = adapters();
     let wrong = |mut request: Request<Adapter>| {
         request.accept().push(b"odd");
@@ -315,7 +315,7 @@ fn a_wrong_answer_is_told_and_does_not_leave_the_call_open() {
 }
 
 #[test]
-fn a_reply_without_room_is_refused_and_so_is_a_call_beyond_the_limits() {
+fn oversized_replies_and_calls_are_refused() {
     let (_fabric, here, there) = adapters();
     let refused = |mut request: Request<Adapter>| {
         request.accept().push(&[7; 5000]);
@@ -377,7 +377,7 @@ fn chunked_call(xid: u32) -> Call {
 }
 
 #[test]
-fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other() {
+fn a_given_up_call_keeps_its_buffers_until_the_reply() {
     with_kept(|requests, here| {
         let (timeout, grace) = (Some(Duration::from_millis(100)), Duration::from_secs(2));
         let settings = Settings::builder().timeout(timeout).grace(grace).returned(1).build().unwrap();
@@ -409,7 +409,7 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
 }
 
 #[test]
-fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
+fn an_unsent_given_up_call_returns_its_buffers_at_once() {
     with_kept(|requests, here| {
         let hasty = Settings::builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
@@ -426,7 +426,7 @@ fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
 }
 
 #[test]
-fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grace_is_over() {
+fn unanswered_given_up_calls_end_the_connection_after_the_grace() {
     with_kept(|requests, here| {
         let (timeout, grace) = (Duration::from_millis(50), Duration::from_millis(400));
         let hasty = Settings::builder().timeout(Some(timeout)).grace(grace).calls(1).returned(9).build().unwrap();
@@ -460,7 +460,7 @@ fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grac
 }
 
 #[test]
-fn the_grace_of_a_call_ends_though_nobody_uses_the_connection() {
+fn the_grace_ends_on_an_unused_connection() {
     with_kept(|requests, here| {
         let settings = Settings::client()
             .to_builder()
@@ -566,6 +566,7 @@ fn what_the_adapter_says_is_why_a_connection_ended() {
             "the connection ended before the reply: Send failed: the other side does not answer"
         );
     });
+    assert_eq!(here.injected().total(), 1);
 }
 
 #[test]
@@ -612,7 +613,7 @@ impl Service<Adapter> for Telling {
 }
 
 #[test]
-fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
+fn a_call_ends_one_connection_at_most() {
     let (_fabric, here, there) = adapters();
     // Each call takes an RDMA Read, an RDMA Write and a Send. The result of the third finds its memory gone.
     let there = there.with_faults(Faults::none().at(8, Fault::Complete(Status::RemoteAccess)));
@@ -627,6 +628,7 @@ fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
         let client = connect();
         assert_eq!([call(&client), call(&client)], [Err(CallError::Error(ErrorBody::Chunk)), Ok(())]);
     });
+    assert_eq!(there.injected().total(), 1);
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -697,7 +699,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
 }
 
 #[test]
-fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_goes_on() {
+fn failed_registrations_end_one_call_with_its_buffers() {
     let (_fabric, here, there) = adapters();
     let settings = Settings::builder().calls(2).build().unwrap();
     with_server(&there, Settings::server(), echo, || {
@@ -719,7 +721,7 @@ fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_g
 }
 
 #[test]
-fn a_long_reply_has_results_that_have_no_room_of_their_own() {
+fn a_long_reply_includes_results_without_a_buffer() {
     let (_fabric, here, there) = adapters();
     let two = |mut request: Request<Adapter>| {
         let reply = request.accept();
@@ -790,7 +792,7 @@ fn a_server_stops_though_it_is_called_again_and_again() {
 }
 
 #[test]
-fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
+fn a_panicking_service_ends_one_connection() {
     let (fabric, here, there) = adapters();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(2);
     let stop = server.stopper();
@@ -831,7 +833,7 @@ impl Drop for Gone {
 }
 
 #[test]
-fn when_a_server_has_stopped_what_its_threads_have_kept_is_dropped() {
+fn a_stopped_server_drops_the_thread_locals_of_its_threads() {
     thread_local!(static KEPT: OnceCell<Gone> = const { OnceCell::new() });
     let (_fabric, here, there) = adapters();
     let [begun, gone] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
@@ -890,7 +892,7 @@ fn a_waker_may_use_the_connection() {
 }
 
 #[test]
-fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
+fn a_late_reply_frees_the_slot_of_its_call() {
     let (_fabric, here, there) = adapters();
     let (sender, requests) = mpsc::channel();
     let keep = move |request| sender.send(request).unwrap();
@@ -921,7 +923,7 @@ fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
 }
 
 #[test]
-fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
+fn dropping_a_polled_connection_ends_it() {
     let (fabric, here, there) = adapters();
     with_server(&there, Settings::server(), echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
@@ -959,7 +961,7 @@ fn gets_reply_from_before_the_end(served: u32, until_end: Duration) -> bool {
 }
 
 #[test]
-fn a_reply_that_came_before_the_end_of_the_connection_is_good() {
+fn a_reply_before_the_end_of_the_connection_counts() {
     for served in [0, 1] {
         // On a busy machine, it may take longer to come.
         let mut waits = (0..6).map(|doubled| Duration::from_millis(20 << doubled));
@@ -968,7 +970,7 @@ fn a_reply_that_came_before_the_end_of_the_connection_is_good() {
 }
 
 #[test]
-fn the_terms_of_a_connection_are_the_smaller_sizes_that_both_ends_announce() {
+fn the_smaller_announced_sizes_apply() {
     let (_fabric, here, there) = adapters();
     with_server(&there, Settings::server().to_builder().receive_size(8192).build().unwrap(), echo, || {
         for (size, threshold) in [(2048, 2048), (8192, 8192), (16_384, 8192)] {
@@ -997,7 +999,7 @@ fn a_request_says_who_calls_and_by_which_connection() {
 }
 
 #[test]
-fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
+fn a_call_while_holding_memory_fails_at_once() {
     in_time(|| {
         let (_fabric, here, there) = adapters();
         with_server(&there, Settings::server(), echo, || {
@@ -1012,7 +1014,7 @@ fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
 }
 
 #[test]
-fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
+fn a_server_without_memory_refuses_one_call() {
     let (_fabric, here, there) = adapters();
     // Data that fits in a Call is too long for a reply.
     let settings = Settings::builder().receive_size(1024).build().unwrap();
@@ -1053,7 +1055,7 @@ impl Service<Adapter> for Panicking {
 }
 
 #[test]
-fn a_service_that_panics_where_somebody_cannot_connect_stops_the_server() {
+fn a_panic_about_a_failed_connection_stops_the_server() {
     in_time(|| {
         let (_fabric, here, there) = adapters();
         let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(1);
@@ -1079,7 +1081,7 @@ impl Service<Adapter> for Failures {
 }
 
 #[test]
-fn a_client_too_many_is_rejected_and_both_ends_are_told_why() {
+fn one_client_too_many_is_rejected_with_a_reason() {
     in_time(|| {
         let (_fabric, here, there) = adapters();
         let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(1);
@@ -1130,7 +1132,7 @@ fn who_asks_nothing_for_too_long_makes_room_for_others() {
 }
 
 #[test]
-fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
+fn provided_replies_are_read_between_ends_that_agree() {
     let (fabric, here, there) = adapters();
     let provides = Settings::server().to_builder().provides_replies(Some(Duration::from_secs(30))).build().unwrap();
     with_server(&there, provides, echo, || {
@@ -1157,7 +1159,7 @@ fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
 }
 
 #[test]
-fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
+fn an_unread_provided_reply_is_withdrawn_after_its_time() {
     let (fabric, here, there) = adapters();
     // It sends less inline than it receives, so that a Call without chunks has such a reply.
     let half_second = Some(Duration::from_millis(500));

@@ -5,6 +5,6 @@
 mod loopback;
 
 #[test]
-fn the_client_in_30_lines_is_answered_by_the_server_in_30_lines() {
+fn the_example_client_is_answered_by_the_example_server() {
     assert_eq!(loopback::two_and_three().unwrap(), 5);
 }

@@ -55,7 +55,7 @@ pub(crate) fn connect(adapter: &Adapter, settings: &Settings) -> Result<Client<A
 }
 
 #[test]
-fn each_reason_why_a_connection_is_not_set_up_has_its_own_error() {
+fn each_connection_setup_fault_has_a_distinct_error() {
     with_server_of(Settings::server(), |fabric, _, _| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let short = Settings::builder().connect_timeout(Duration::from_millis(50)).build().unwrap();
@@ -82,7 +82,7 @@ fn each_reason_why_a_connection_is_not_set_up_has_its_own_error() {
 }
 
 #[test]
-fn a_client_whose_adapter_is_removed_does_not_blame_the_server() {
+fn a_client_without_its_adapter_blames_no_server() {
     with_server_of(Settings::server(), |fabric, _, ended| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let client = connect(&here, &Settings::client()).unwrap();
@@ -115,7 +115,7 @@ fn a_server_whose_adapter_is_removed_says_so_and_ends() {
 }
 
 #[test]
-fn a_port_that_is_down_is_named_by_its_own_side_only() {
+fn only_the_own_side_names_a_port_down() {
     with_server_of(Settings::server(), |fabric, there, _| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         for (port, status, refused) in
@@ -211,7 +211,7 @@ fn a_server_finds_a_dead_client() {
 
 /// Without keep-alive, its connections are as they were until then.
 #[test]
-fn a_server_ends_when_it_is_stopped_although_its_clients_are_gone() {
+fn a_server_stops_although_clients_have_vanished() {
     let mut gone = None;
     with_server_of(Settings::server(), |fabric, _, ended| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
@@ -225,7 +225,7 @@ fn a_server_ends_when_it_is_stopped_although_its_clients_are_gone() {
 }
 
 #[test]
-fn a_keep_alive_harms_no_connection_that_is_idle_and_sends_nothing_on_a_busy_one() {
+fn keep_alives_go_to_idle_connections_only() {
     const INTERVAL: Duration = Duration::from_millis(20);
     for versions in [Versions::ONE, Versions::all()] {
         let settings = |settings: Settings| {

@@ -146,7 +146,7 @@ fn read(client: &Client<Adapter>, count: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_gateway_passes_calls_to_tcp_and_the_data_of_replies_to_rdma_and_callbacks_back() {
+fn a_gateway_passes_rdma_calls_to_tcp() {
     const COUNTS: [u32; 5] = [0, 1, 1000, 65_537, 1 << 20];
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
@@ -230,7 +230,7 @@ fn long_access_control_lists_pass_through_gateways_both_ways() {
 }
 
 #[test]
-fn there_is_no_more_room_for_a_reply_than_its_session_allows() {
+fn the_session_limits_the_reply_capacity() {
     let file = File::default();
     from_tcp_to_tcp(&Fabric::captured(file.clone(), PathMtu::default()).unwrap(), |stream| {
         let mut call = |operations: &[u32]| {
@@ -266,7 +266,7 @@ fn there_is_no_more_room_for_a_reply_than_its_session_allows() {
 }
 
 #[test]
-fn a_gateway_passes_calls_from_tcp_to_rdma_and_the_data_of_both_and_callbacks_back() {
+fn a_gateway_passes_tcp_calls_to_rdma() {
     const COUNTS: [u32; 5] = [0, 1, 1000, 65_537, 1 << 20];
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
@@ -303,7 +303,7 @@ fn a_gateway_passes_calls_from_tcp_to_rdma_and_the_data_of_both_and_callbacks_ba
 }
 
 #[test]
-fn a_client_of_a_gateway_loses_its_connection_with_the_server() {
+fn a_gateway_ends_the_client_connection_with_the_server_connection() {
     // A server that takes a call and closes the connection.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

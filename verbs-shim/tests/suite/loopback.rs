@@ -105,7 +105,7 @@ fn connection() -> (Fabric, End, End) {
 // Sends.
 
 #[test]
-fn a_send_fills_the_next_receive_and_leaves_the_rest_of_it() {
+fn a_send_fills_the_start_of_the_next_receive() {
     let (_, client, server) = connection();
     let (message, buffer) = (client.register(b"message", ALL), server.register(&[0xa5; 10], Access::LOCAL_WRITE));
     server.receive(1, &buffer, 10);
@@ -117,7 +117,7 @@ fn a_send_fills_the_next_receive_and_leaves_the_rest_of_it() {
 }
 
 #[test]
-fn receives_are_filled_in_the_order_they_were_posted_and_completions_come_in_order() {
+fn receives_and_completions_come_in_posting_order() {
     let (_, client, server) = connection();
     let (message, buffer) = (client.register(b"0123456789", ALL), server.register(&[0; 10], ALL));
     for id in 0..10 {
@@ -134,7 +134,7 @@ fn receives_are_filled_in_the_order_they_were_posted_and_completions_come_in_ord
 }
 
 #[test]
-fn a_send_without_a_receive_waits_for_one_where_tries_are_endless() {
+fn endless_retries_wait_for_a_receive() {
     let (_, client, server) = connection();
     let message = client.register(b"message", ALL);
     client.post(1, Operation::Send, &message, 7);
@@ -146,7 +146,7 @@ fn a_send_without_a_receive_waits_for_one_where_tries_are_endless() {
 }
 
 #[test]
-fn a_send_without_a_receive_breaks_the_connection_when_the_tries_are_used_up() {
+fn exhausted_retries_break_the_connection() {
     for tries in [0, 2] {
         let depths = Depths { receiver_not_ready: tries, ..Depths::default() };
         let (_, client, server) = connection_with(depths, Faults::none());
@@ -177,7 +177,7 @@ fn a_send_longer_than_its_receive_breaks_the_connection() {
 }
 
 #[test]
-fn a_receive_into_memory_that_may_not_be_written_or_is_gone_breaks_the_connection() {
+fn a_receive_without_valid_memory_breaks_the_connection() {
     for gone in [false, true] {
         let (_, client, server) = connection();
         let message = client.register(b"message", ALL);
@@ -193,7 +193,7 @@ fn a_receive_into_memory_that_may_not_be_written_or_is_gone_breaks_the_connectio
 }
 
 #[test]
-fn a_send_from_memory_that_is_gone_or_of_another_domain_breaks_the_connection() {
+fn a_send_without_valid_memory_breaks_the_connection() {
     let (_, client, _server) = connection();
     let message = client.register(b"message", ALL);
     client.post(1, Operation::Send, &message, 7);
@@ -212,7 +212,7 @@ fn a_send_from_memory_that_is_gone_or_of_another_domain_breaks_the_connection() 
 // Remote memory.
 
 #[test]
-fn a_write_and_a_read_move_exactly_the_octets_that_are_asked_for() {
+fn rdma_moves_exactly_the_requested_octets() {
     let (fabric, client, server) = connection();
     let memory = client.register(b"0123456789", ALL);
     let data = server.register(b"abc", ALL);
@@ -293,7 +293,7 @@ fn remote_access_after_deregistration_breaks_the_connection() {
 }
 
 #[test]
-fn remote_access_to_memory_of_another_protection_domain_breaks_the_connection() {
+fn access_across_protection_domains_breaks_the_connection() {
     let other = |end: &End, _: &Region| {
         let domain = end.adapter.domain().unwrap();
         let region = end.adapter.register(&domain, b"0123456789".to_vec(), ALL).unwrap();
@@ -310,7 +310,7 @@ fn an_operation_without_octets_looks_at_no_handle() {
 }
 
 #[test]
-fn a_read_into_memory_that_is_not_for_it_breaks_the_connection() {
+fn a_read_into_unsuitable_memory_breaks_the_connection() {
     for access in [Access::REMOTE_READ, Access::LOCAL_WRITE] {
         let (_, client, server) = connection();
         let (memory, sink) = (client.register(b"data", ALL), server.register(&[0; 4], access));
@@ -321,7 +321,7 @@ fn a_read_into_memory_that_is_not_for_it_breaks_the_connection() {
 }
 
 #[test]
-fn work_longer_than_a_message_can_be_is_refused_and_the_connection_goes_on() {
+fn overlong_work_is_refused_without_harm() {
     let (_fabric, client, server) = adapters();
     let client = End::new(client.with_message_size(4), Depths::default());
     let server = End::new(server, Depths::default());
@@ -338,7 +338,7 @@ fn work_longer_than_a_message_can_be_is_refused_and_the_connection_goes_on() {
 // Invalidation.
 
 #[test]
-fn send_with_invalidate_takes_the_handle_away_before_the_receive_completes() {
+fn send_with_invalidate_acts_before_the_receive_completes() {
     let (_, client, server) = connection();
     let (memory, buffer, reply) =
         (client.register(b"data", ALL), client.register(&[0; 8], ALL), server.register(b"reply", ALL));
@@ -358,7 +358,7 @@ fn send_with_invalidate_takes_the_handle_away_before_the_receive_completes() {
 }
 
 #[test]
-fn send_with_invalidate_of_a_handle_that_was_never_advertised_breaks_the_connection() {
+fn invalidating_an_unknown_handle_breaks_the_connection() {
     let handles: [fn(&End) -> u32; 2] = [
         |client| {
             let local = client.register(&[0; 4], Access::LOCAL_WRITE);
@@ -379,7 +379,7 @@ fn send_with_invalidate_of_a_handle_that_was_never_advertised_breaks_the_connect
 }
 
 #[test]
-fn a_handle_never_comes_twice_and_offsets_are_not_those_of_the_buffer() {
+fn handles_are_unique_and_offsets_hide_addresses() {
     let (_, client, _server) = connection();
     let mut handles = std::collections::HashSet::new();
     let mut offsets = std::collections::HashSet::new();
@@ -397,7 +397,7 @@ fn a_handle_never_comes_twice_and_offsets_are_not_those_of_the_buffer() {
 // Order.
 
 #[test]
-fn written_data_is_there_when_the_receive_of_the_following_send_completes() {
+fn written_data_is_visible_after_the_next_receive() {
     let (_, client, server) = connection();
     const ROUNDS: u64 = 200;
     let memory = client.register(&[0; 4096], ALL);
@@ -429,7 +429,7 @@ fn written_data_is_there_when_the_receive_of_the_following_send_completes() {
 }
 
 #[test]
-fn without_a_fence_what_follows_a_read_does_not_wait_for_its_data() {
+fn unfenced_work_does_not_wait_for_a_read() {
     for (fenced, sent) in [(false, b"old"), (true, b"new")] {
         let (_, client, server) = connection();
         let (memory, buffer) = (client.register(b"new", ALL), client.register(&[0; 3], ALL));
@@ -449,7 +449,7 @@ fn without_a_fence_what_follows_a_read_does_not_wait_for_its_data() {
 }
 
 #[test]
-fn without_a_fence_an_invalidation_overtakes_a_read_and_breaks_the_connection() {
+fn an_unfenced_invalidation_breaks_a_read() {
     for fenced in [false, true] {
         let (_, client, server) = connection();
         let (memory, buffer) = (client.register(b"data", ALL), client.register(&[0; 5], ALL));
@@ -567,7 +567,7 @@ fn who_holds_memory_is_refused_what_could_wait_for_it() {
 // Ends.
 
 #[test]
-fn what_is_not_complete_is_flushed_on_both_sides_when_one_disconnects() {
+fn disconnecting_flushes_both_sides() {
     let (_, client, server) = connection();
     let (message, buffer) = (client.register(b"message", ALL), server.register(&[0; 7], ALL));
     client.post(1, Operation::Send, &message, 7);
@@ -622,18 +622,22 @@ fn who_waits_is_woken_by_the_other_side() {
 
 #[test]
 fn who_watches_while_the_other_side_disconnects_is_told() {
-    for round in 0..2000 {
+    // Each pause below occurs four times.
+    for round in 0..400 {
         let (_, client, server) = connection();
         let waiter = Waiter::new().unwrap();
-        let begins = AtomicBool::new(false);
+        let (is_ready, begins) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
             scope.spawn(|| {
+                is_ready.store(true, Ordering::Release);
                 while !begins.load(Ordering::Acquire) {
                     spin_loop();
                 }
                 server.adapter.disconnect(&server.queue_pair).unwrap();
             });
-            thread::yield_now();
+            while !is_ready.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
             begins.store(true, Ordering::Release);
             // A little later each time, so that the two coincide at every point.
             (0..round % 100).for_each(|_| spin_loop());
@@ -645,7 +649,7 @@ fn who_watches_while_the_other_side_disconnects_is_told() {
 }
 
 #[test]
-fn who_holds_memory_can_wake_a_thread_that_is_about_to_sleep() {
+fn interrupts_work_while_holding_memory() {
     for round in 0..2000 {
         let (_, client, server) = connection();
         let held = client.register(&[0; 8], ALL);
@@ -703,7 +707,7 @@ fn asked(private_data: &[u8]) -> (End, End, ConnectionRequest) {
 }
 
 #[test]
-fn private_data_goes_with_request_and_acceptance_and_has_the_length_of_its_field() {
+fn private_data_is_padded_to_the_field() {
     let (client, server, request) = asked(b"from the client");
     assert_eq!(server.adapter.private_data(&request), [&b"from the client"[..], &[0; 41]].concat());
     assert_eq!(server.adapter.peer(&request).ip(), std::net::IpAddr::from([192, 0, 2, 1]));
@@ -733,7 +737,7 @@ fn private_data_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn who_asks_where_nobody_listens_or_too_many_wait_is_refused() {
+fn connecting_without_a_free_listener_is_refused() {
     let (_, client, server) = adapters();
     let domain = client.domain().unwrap();
     let connect = || {
@@ -797,7 +801,7 @@ fn who_has_given_up_is_not_accepted() {
 }
 
 #[test]
-fn nothing_can_be_posted_or_taken_before_the_connection_is_there_but_receives() {
+fn only_receives_can_be_posted_before_the_connection() {
     let (client, server, request) = asked(&[]);
     let message = client.register(b"message", ALL);
     let work = || Work::new(1, Operation::Send, Local::all(&message, 7));
@@ -824,18 +828,20 @@ fn disturbed(fault: Fault) -> (End, End, [Region; 3]) {
 }
 
 #[test]
-fn a_connection_is_lost_before_or_after_the_step_that_the_plan_names() {
+fn planned_losses_strike_before_or_after_their_step() {
     let (client, server, [memory, buffer, _message]) = disturbed(Fault::LoseBefore);
     assert_eq!((client.end(), client.end()), ((2, Status::Success), (3, Status::NoAnswer)));
     assert_eq!(server.end(), (1, Status::Flushed));
     assert!(client.is_over() && server.is_over());
     assert_eq!((server.octets(&memory), server.octets(&buffer)), (b"message".to_vec(), vec![0; 7]));
+    assert_eq!(client.adapter.injected().total(), 1);
 
     let (client, server, [_memory, buffer, _message]) = disturbed(Fault::LoseAfter);
     assert_eq!((client.end(), client.end()), ((2, Status::Success), (3, Status::NoAnswer)));
     assert_eq!(server.end(), (1, Status::Success));
     assert!(client.is_over() && server.is_over());
     assert_eq!(server.octets(&buffer), b"message");
+    assert_eq!(client.adapter.injected().total(), 1);
 }
 
 #[test]
@@ -843,6 +849,7 @@ fn a_step_completes_with_the_status_that_the_plan_names() {
     let (client, server, _regions) = disturbed(Fault::Complete(Status::LocalOperation));
     assert_eq!((client.end(), client.end()), ((2, Status::Success), (3, Status::LocalOperation)));
     assert_eq!(server.end(), (1, Status::Flushed));
+    assert_eq!(client.adapter.injected().total(), 1);
     let (client, server, _regions) = disturbed(Fault::Complete(Status::Success));
     assert_eq!(
         (client.end(), client.end(), server.end()),
@@ -851,7 +858,7 @@ fn a_step_completes_with_the_status_that_the_plan_names() {
 }
 
 #[test]
-fn a_step_is_delayed_by_as_much_as_the_plan_names() {
+fn planned_delays_last_as_long_as_planned() {
     let delay = Duration::from_millis(40);
     let begin = Instant::now();
     let (client, server, _regions) = disturbed(Fault::Delay(delay));
@@ -861,6 +868,7 @@ fn a_step_is_delayed_by_as_much_as_the_plan_names() {
     assert_eq!((received.id, received.status), (1, Status::Success));
     assert!((delay..LONG / 2).contains(&begin.elapsed()));
     assert_eq!(client.end(), (3, Status::Success));
+    assert_eq!(client.adapter.injected().total(), 1);
 }
 
 #[test]
@@ -875,6 +883,8 @@ fn setting_up_goes_wrong_as_the_plan_names() {
         let request = server.adapter.request(&listener, Duration::from_millis(100)).unwrap();
         let accepted = request.map(|request| server.adapter.accept(request, &server.queue_pair, &[]));
         let connected = client.adapter.connected(&client.queue_pair, LONG).map(|answer| answer.is_some());
+        let applied = [&client, &server].map(|end| end.adapter.injected().total());
+        assert_eq!(applied, [asking, answering].map(|fault| u64::from(fault.is_some())), "{asking:?} {answering:?}");
         (accepted, connected, client.is_over())
     };
     assert_eq!(attempt(None, None), (Some(Ok(())), Ok(true), false));

@@ -197,14 +197,16 @@ fn under_load(network: &Network, client: &Reconnecting<Adapter>, disturb: impl F
 }
 
 #[test]
-fn under_random_faults_no_call_is_carried_out_twice_unless_it_may_and_no_result_is_lost() {
+fn random_faults_lose_no_result_and_repeat_no_call() {
     let (mut unanswered, mut repeated) = (0, 0);
     for seed in [1, 1000, 2000] {
         let network = Network::new();
         let plan = Faults::seeded(seed, 60, &EVERYTHING[..3]).at(0, Fault::Delay(Duration::ZERO));
-        let _server = network.serve(&network.adapter(200).with_faults(plan));
+        let there = network.adapter(200).with_faults(plan);
+        let _server = network.serve(&there);
         let client = with_faults(network.adapter(1), seed);
         let outcomes = under_load(&network, &client, || {});
+        assert!(there.injected().total() > 0, "{:?}", there.injected());
         unanswered += outcomes.unanswered;
         repeated += outcomes.repeated;
     }
@@ -212,7 +214,7 @@ fn under_random_faults_no_call_is_carried_out_twice_unless_it_may_and_no_result_
 }
 
 #[test]
-fn a_server_that_restarts_and_adapters_that_come_and_go_lose_no_result() {
+fn restarts_and_replugged_adapters_lose_no_result() {
     let network = Network::new();
     let there = network.adapter(200);
     let mut server = Some(network.serve(&there));
@@ -244,7 +246,7 @@ fn a_server_that_restarts_and_adapters_that_come_and_go_lose_no_result() {
 }
 
 #[test]
-fn a_caller_waits_for_a_connection_no_longer_than_its_time_and_learns_why() {
+fn waiting_for_a_connection_ends_with_a_reason() {
     let network = Network::new();
     let adapter = network.adapter(1);
     let there = network.adapter(200);
@@ -275,12 +277,13 @@ fn a_caller_waits_for_a_connection_no_longer_than_its_time_and_learns_why() {
 }
 
 #[test]
-fn a_call_that_was_sent_says_so_even_if_it_is_not_sent_again() {
+fn a_lost_call_reports_an_earlier_attempt() {
     let network = Network::new();
     let (here, there) = (network.adapter(1), network.adapter(200));
     let server = network.serve(&there);
     // The call arrives, and then the connection is lost; there is no other.
-    let faulty = here.with_faults(Faults::none().at(1, Fault::LoseAfter));
+    let here = here.with_faults(Faults::none().at(1, Fault::LoseAfter));
+    let faulty = here.clone();
     let attempts = AtomicU64::new(0);
     let client = quick(Reconnecting::new(move || {
         if attempts.fetch_add(1, Ordering::Relaxed) == 0 { connect(&faulty) } else { Err(Error::NoHost) }
@@ -289,6 +292,7 @@ fn a_call_that_was_sent_says_so_even_if_it_is_not_sent_again() {
     let outcome = client.call(&mut call).map(drop);
     assert_eq!(outcome, Err(CallError::NotConnected(Error::NoHost, Progress::Sent)));
     drop(server);
+    assert_eq!(here.injected().total(), 1);
     assert!(network.service.of(1) <= 1);
 }
 
@@ -327,7 +331,7 @@ fn a_caller_sees_a_connection_that_is_made_at_once() {
 }
 
 #[test]
-fn an_idle_client_lets_go_of_an_adapter_that_is_removed() {
+fn an_idle_client_releases_a_removed_adapter() {
     let network = Network::new();
     let _server = network.serve(&network.adapter(200));
     let here = network.adapter(1);

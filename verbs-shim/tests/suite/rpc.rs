@@ -40,7 +40,7 @@ fn programs() -> Dispatcher<'static, Adapter> {
 }
 
 #[test]
-fn each_call_is_answered_by_its_procedure_or_as_rfc_5531_says() {
+fn calls_are_answered_according_to_rfc_5531() {
     called(&programs(), |client| {
         let ask = |program, version, procedure, arguments: &[u8]| {
             let mut call = Call::rpc(program, version, procedure).with_results_length(8);
@@ -68,7 +68,7 @@ fn each_call_is_answered_by_its_procedure_or_as_rfc_5531_says() {
 }
 
 #[test]
-fn calls_that_are_no_such_rpc_are_answered_octet_by_octet_as_rfc_5531_has_it() {
+fn invalid_calls_get_the_exact_errors_of_rfc_5531() {
     called(&programs(), |client| {
         let xid = || client.xid();
         let reply_to = |words: &[u32]| {

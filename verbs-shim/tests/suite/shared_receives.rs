@@ -134,7 +134,7 @@ fn a_call_that_finds_no_receive_waits_for_one() {
 }
 
 #[test]
-fn a_client_that_ignores_its_credits_is_ended_and_others_go_on() {
+fn exceeding_the_credits_harms_no_other_client() {
     for version in VERSIONS {
         let (here, server) = server(2, 40);
         let mut peer = thread::scope(|scope| {
@@ -220,6 +220,7 @@ fn all_receives_return_from_a_thousand_connections() {
                     peer.send(&rpc_call(7, 0, 0), None);
                     while peer.look(10 * SECOND) {}
                     assert!(peer.over);
+                    assert_eq!(lossy.injected().total(), 1);
                 }
                 // It only connects.
                 _ => drop(Peer::connect(&here, &[])),

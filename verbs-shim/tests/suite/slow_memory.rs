@@ -149,7 +149,7 @@ fn a_call_is_sent_once_its_memory_is_registered() {
 
 /// Calls of each kind: from threads and from futures, dropped and lost.
 #[test]
-fn no_connection_is_locked_while_an_adapter_is_asked_for_what_takes_long() {
+fn no_connection_is_locked_during_slow_operations() {
     let (sender, connections) = mpsc::channel();
     let sender = Mutex::new(sender);
     let service = move |request: Request<Slow>| {
@@ -183,7 +183,7 @@ fn no_connection_is_locked_while_an_adapter_is_asked_for_what_takes_long() {
 
 /// The handle of memory that is just being taken back may be given again before that is known.
 #[test]
-fn memory_with_a_handle_that_is_in_use_is_registered_again() {
+fn memory_with_a_used_handle_is_registered_again() {
     with_server(answer, |client, gate, _| {
         for (same, outcome) in
             [(1, Ok(())), (4, Ok(())), (5, Err(CallError::NotRegistered(rpcrdma_verbs::Error::Exhausted))), (0, Ok(()))]
@@ -241,7 +241,7 @@ fn replies_that_are_provided_have_handles_of_their_own() {
 
 /// The connection ends while memory of a call is being taken back.
 #[test]
-fn the_end_of_a_connection_is_told_when_the_memory_of_its_calls_is_back() {
+fn lost_calls_end_after_deregistering_their_memory() {
     with_server(answer, |client, gate, _| {
         gate.close_to(Act::Deregister);
         let calling = thread::spawn({
@@ -306,7 +306,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
+fn polling_futures_run_no_slow_operations() {
     with_server(answer, |client, gate, _| {
         // From here on there are futures.
         block_on(client.start(null(&client))).reply().map(drop).unwrap();
@@ -345,7 +345,7 @@ fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
 
 /// Even if nothing has been polled yet: the caller may be a task.
 #[test]
-fn a_thread_that_starts_a_call_does_not_register_its_memory() {
+fn starting_a_call_registers_no_memory() {
     with_server(answer, |client, gate, _| {
         gate.passed();
         gate.close_to(Act::Register);
@@ -379,7 +379,7 @@ fn with_result(client: &Client<Slow>) -> Call {
 }
 
 #[test]
-fn a_thread_that_answers_elsewhere_does_nothing_that_takes_an_adapter_long() {
+fn answering_elsewhere_runs_no_slow_operations() {
     let (service, requests) = answers_elsewhere();
     with_server(service, |client, _, gate| {
         let request = || requests.recv_timeout(Duration::from_secs(5)).unwrap();
@@ -438,7 +438,7 @@ fn a_thread_of_a_server_registers_what_it_answers_with() {
 }
 
 #[test]
-fn a_service_that_is_busy_holds_up_no_answer_that_is_given_elsewhere() {
+fn a_busy_service_delays_no_answer_from_elsewhere() {
     let (busy, is_busy) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
     let (busy, ends) = (Mutex::new(busy), Mutex::new(ends));

@@ -133,7 +133,7 @@ fn both_ends_agree_on_the_highest_version_that_both_speak() {
 }
 
 #[test]
-fn data_travels_in_each_way_and_nothing_is_wrong_with_the_capture() {
+fn data_travels_in_each_way_without_findings() {
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         let lengths = [0, 1, 5, 300, 3900, 4000, 4096, 70_000];
         let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
@@ -233,7 +233,7 @@ fn silent(there: &Adapter, listener: &Listener, (connections, ends): (usize, boo
 
 /// Calls and replies of several Sends, in both directions, and others at the same time. No memory is registered for them.
 #[test]
-fn what_is_too_long_for_a_send_is_continued_in_others() {
+fn long_messages_are_continued_in_further_sends() {
     let lengths = [1, 3900, 4000, 4100, 9000, 70_000, 300_000];
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         for calls in [1, 8] {
@@ -322,7 +322,7 @@ fn version_1_has_no_calls_without_a_reply() {
 
 /// An old server ends the connection after a message of version 2, or says nothing.
 #[test]
-fn a_client_begins_again_with_version_1_if_it_hears_nothing_of_version_2() {
+fn a_client_falls_back_to_version_1_after_silence() {
     for (ends, versions, outcome) in [
         (true, Versions::all(), Ok(Version::One)),
         (false, Versions::all(), Ok(Version::One)),
@@ -424,7 +424,7 @@ fn call_and_answer(connection: &Connection<Adapter>, length: usize, barrier: &Ba
 }
 
 #[test]
-fn two_ends_that_use_up_their_credits_with_calls_answer_them_all() {
+fn ends_without_credits_answer_all_calls() {
     for versions in [Versions::ONE, Versions::TWO_A, Versions::TWO_B] {
         // In version 2, the long ones are continued: then nothing comes between the parts, and that may be what the other end
         // waits for.

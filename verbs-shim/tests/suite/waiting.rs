@@ -79,7 +79,7 @@ fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
 
 /// Half of the Receives of version 2 are for messages that grant credits, so these do not limit the calls.
 #[test]
-fn as_many_calls_are_in_flight_in_version_2_as_both_ends_permit() {
+fn both_ends_limit_the_calls_in_flight() {
     for versions in [Versions::TWO_A, Versions::TWO_B] {
         let settings = Settings::builder().versions(versions).build().unwrap();
         with_calls_of(&settings, |client, calls| {
@@ -96,7 +96,7 @@ fn as_many_calls_are_in_flight_in_version_2_as_both_ends_permit() {
 }
 
 #[test]
-fn a_place_that_is_free_wakes_the_first_who_waits_and_who_does_not_take_it_the_next() {
+fn a_free_slot_wakes_the_first_waiter_then_the_next() {
     with_calls(|client, calls| {
         let under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
         let mut waiting: Vec<_> = (0..4).map(|_| Waiting::new(client)).collect();
@@ -159,7 +159,7 @@ fn sleeps(name: &str) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
+fn a_waiting_thread_wakes_for_its_own_events_only() {
     with_calls(|client, calls| {
         get_credits(client, calls);
         thread::scope(|scope| {
@@ -185,7 +185,7 @@ fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
 }
 
 #[test]
-fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
+fn an_earlier_deadline_reaches_a_waiting_thread() {
     const GRACE: Duration = Duration::from_millis(300);
     let settings = Settings::builder().timeout(None).grace(GRACE).build().unwrap();
     // One that waits for the adapter, and one that waits for that one.
@@ -219,7 +219,7 @@ fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
 }
 
 #[test]
-fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter() {
+fn a_turn_wakes_a_thread_without_adapter_events() {
     with_calls(|client, calls| {
         let under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
         let mut first = Waiting::new(client);
@@ -334,7 +334,7 @@ fn a_future_whose_time_is_over_gives_its_call_up() {
 }
 
 #[test]
-fn a_thread_waits_for_a_call_as_long_as_the_call_says() {
+fn the_timeout_of_a_call_limits_the_wait() {
     with_calls(|client, calls| {
         let begun = Instant::now();
         let outcome = client.call(&mut echo::null(client).with_timeout(Duration::from_millis(50))).map(drop);

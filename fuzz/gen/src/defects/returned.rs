@@ -23,16 +23,21 @@ fn changed(message: &Message, at: At, change: impl Fn(&mut Segment)) -> Message 
     changed
 }
 
-/// The chunks that a Reply returns: list, index in the list, as offered, as returned.
-fn pairs<'a>(call: &'a Message, reply: &'a Message) -> Vec<(List, usize, &'a [Segment], &'a [Segment])> {
+/// A chunk that a Reply returns.
+struct ReturnedChunk<'a> {
+    list: List,
+    /// Index of the chunk in the list.
+    entry: usize,
+    offered: &'a [Segment],
+    returned: &'a [Segment],
+}
+
+fn returned_chunks<'a>(call: &'a Message, reply: &'a Message) -> Vec<ReturnedChunk<'a>> {
     let writes = call.writes.iter().zip(&reply.writes).enumerate();
     let writes =
-        writes.map(|(entry, (offered, returned))| (List::Write, entry, offered.as_slice(), returned.as_slice()));
-    let reply = call
-        .reply
-        .iter()
-        .zip(&reply.reply)
-        .map(|(offered, returned)| (List::Reply, 0, offered.as_slice(), returned.as_slice()));
+        writes.map(|(entry, (offered, returned))| ReturnedChunk { list: List::Write, entry, offered, returned });
+    let reply = call.reply.iter().zip(&reply.reply);
+    let reply = reply.map(|(offered, returned)| ReturnedChunk { list: List::Reply, entry: 0, offered, returned });
     writes.chain(reply).collect()
 }
 
@@ -83,7 +88,7 @@ pub(super) fn reply_chunk(base: &Base, cases: &mut Vec<Case>) {
 pub(super) fn handles(base: &Base, cases: &mut Vec<Case>) {
     let Some((call, message)) = exchange(base) else { return };
     let draft = message.draft();
-    for (list, entry, _, returned) in pairs(call, message) {
+    for ReturnedChunk { list, entry, returned, .. } in returned_chunks(call, message) {
         let Some(slug) = echo(list, message.format) else { continue };
         for segment in some_of(returned.len()) {
             let at = At { list, entry, segment };
@@ -119,7 +124,7 @@ pub(super) fn counts(base: &Base, cases: &mut Vec<Case>) {
     if last.is_some() {
         cases.push(base.with("one_write_chunk_less", "", &shorter).to_call(call).breaks("write-list-echo", list));
     }
-    for (list, entry, _, returned) in pairs(call, message) {
+    for ReturnedChunk { list, entry, returned, .. } in returned_chunks(call, message) {
         let Some(slug) = echo(list, message.format).filter(|_| !returned.is_empty()) else { continue };
         let offset = message.draft().offset(Label::Count(list, entry));
         let with = |segments: Vec<Segment>| {
@@ -162,7 +167,7 @@ fn unasked_reply_chunk(base: &Base, cases: &mut Vec<Case>) {
 pub(super) fn lengths(base: &Base, cases: &mut Vec<Case>) {
     let Some((call, message)) = exchange(base) else { return };
     let draft = message.draft();
-    for (list, entry, offered, returned) in pairs(call, message) {
+    for ReturnedChunk { list, entry, offered, returned } in returned_chunks(call, message) {
         if returned.is_empty() || offered != returned {
             continue;
         }

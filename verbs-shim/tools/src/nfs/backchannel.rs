@@ -189,9 +189,9 @@ impl Backchannel {
     fn run(&self) {
         while let Some((recall, sequence)) = self.next() {
             let called = self.caller.call(self.compound(&recall, sequence));
-            let (is_sequenced, is_recalled) = match &called {
-                Called::Answered(results) => outcome(results),
-                Called::NotCarriedOut | Called::Unknown => (false, false),
+            let RecallOutcome { is_sequenced, is_recalled } = match &called {
+                Called::Answered(results) => recall_outcome(results),
+                Called::NotCarriedOut | Called::Unknown => RecallOutcome::default(),
             };
             if !is_recalled {
                 recall.fail();
@@ -242,19 +242,27 @@ impl Backchannel {
     }
 }
 
-/// Returns if a client has carried out `CB_SEQUENCE`, and if also `CB_RECALL`.
-fn outcome(mut results: &[u8]) -> (bool, bool) {
+/// Operations of a `CB_COMPOUND` that a client has carried out.
+#[derive(Clone, Copy, Debug, Default)]
+struct RecallOutcome {
+    /// True for `CB_SEQUENCE`.
+    is_sequenced: bool,
+    /// True for `CB_RECALL`.
+    is_recalled: bool,
+}
+
+fn recall_outcome(mut results: &[u8]) -> RecallOutcome {
     let results = &mut results;
     let mut sequence = || {
         let (_status, _tag, _count) = (word(results)?, opaque(results)?, word(results)?);
         Some([word(results)?, word(results)?])
     };
     if sequence() != Some([CB_SEQUENCE, 0]) {
-        return (false, false);
+        return RecallOutcome::default();
     }
     // After the session and four numbers.
     let recall = results.get(16 + 16..).and_then(|mut rest| Some([word(&mut rest)?, word(&mut rest)?]));
-    (true, recall == Some([CB_RECALL, 0]))
+    RecallOutcome { is_sequenced: true, is_recalled: recall == Some([CB_RECALL, 0]) }
 }
 
 #[cfg(test)]
@@ -307,9 +315,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_reply_says_that_a_call_was_carried_out() {
+    fn only_a_whole_reply_counts_as_carried_out() {
         let words = [0, 0, 2, CB_SEQUENCE, 0, 1, 2, 3, 4, 1, 0, 0, 0, CB_RECALL, 0];
         let whole: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
+        let outcome = |results: &[u8]| {
+            let RecallOutcome { is_sequenced, is_recalled } = recall_outcome(results);
+            (is_sequenced, is_recalled)
+        };
         assert_eq!(outcome(&whole), (true, true));
         for cut in 0..whole.len() {
             assert_eq!(outcome(&whole[..cut]), (cut >= 20, false), "{cut}");

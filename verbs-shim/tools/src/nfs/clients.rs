@@ -143,9 +143,16 @@ fn words<const N: usize>(arguments: &mut &[u8]) -> Option<[u32; N]> {
     Some(words)
 }
 
-/// Decodes `client_owner4` and `state_protect4_a`, and skips `nfs_impl_id4`: the verifier, the owner, the flags, and
-/// whether the state is protected.
-fn exchange_id<'a>(arguments: &mut &'a [u8]) -> Option<(u64, &'a [u8], u32, bool)> {
+/// Arguments of EXCHANGE_ID.
+struct ExchangeId<'a> {
+    verifier: u64,
+    owner: &'a [u8],
+    flags: u32,
+    is_protected: bool,
+}
+
+/// Decodes `client_owner4` and `state_protect4_a`, and skips `nfs_impl_id4`.
+fn exchange_id<'a>(arguments: &mut &'a [u8]) -> Option<ExchangeId<'a>> {
     let (verifier, owner) = (hyper(arguments)?, opaque(arguments).filter(|owner| owner.len() <= MOST_OF_OWNER)?);
     let [flags, protection] = words(arguments)?;
     if protection == 0 {
@@ -157,7 +164,7 @@ fn exchange_id<'a>(arguments: &mut &'a [u8]) -> Option<(u64, &'a [u8], u32, bool
             _ => return None,
         }
     }
-    Some((verifier, owner, flags, protection != 0))
+    Some(ExchangeId { verifier, owner, flags, is_protected: protection != 0 })
 }
 
 /// `channel_attrs4` without header padding and RDMA Reads.
@@ -310,7 +317,7 @@ impl KnownClients {
         /// All flags that a client may set.
         const KNOWN: u32 = UPDATE | 0x7_0103;
         const UPDATE: u32 = 0x4000_0000;
-        let (verifier, owner, flags, is_protected) = exchange_id(arguments).ok_or(BAD_XDR)?;
+        let ExchangeId { verifier, owner, flags, is_protected } = exchange_id(arguments).ok_or(BAD_XDR)?;
         if is_protected || flags & !KNOWN != 0 {
             return Err(INVALID);
         }

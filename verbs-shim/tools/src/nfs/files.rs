@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_files_and_the_lengths_of_their_names_are_bounded() {
+    fn file_counts_and_name_lengths_are_bounded() {
         let mut files = Files::default();
         let longest = vec![b'x'; MOST_OF_NAME];
         let first = files.create(&longest).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_unique_and_one_that_a_path_can_have() {
+    fn names_are_unique_and_valid_in_paths() {
         let mut files = Files::default();
         assert_eq!(files.create(b"a"), Ok(Node::Created(Node::FIRST_CREATED)));
         for (name, status) in [

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_has_as_many_entries_as_there_is_room_for() {
+    fn a_listing_fills_the_available_space() {
         let folder = Folder::default();
         let list = |from, room| folder.list(Node::Root, from, room, |node, cookie| (node.number(), vec![cookie]));
         let pages = [(0, 23), (0, 24), (0, 48), (0, 75), (0, 76), (2, 28), (3, 0), (u64::MAX, 0)]
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_found_by_its_handle_and_by_its_name() {
+    fn nodes_are_found_by_handle_and_name() {
         let folder = Folder::default();
         let created = folder.state().files.create(b"mine").unwrap();
         for (node, name) in Node::ALWAYS.into_iter().chain([(created, &b"mine"[..])]) {
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_is_listed_behind_the_others_until_it_is_removed() {
+    fn created_files_are_listed_last_until_removed() {
         let folder = Folder::default();
         let names = |from| {
             let mut cookies = Vec::new();

@@ -189,21 +189,34 @@ fn created(arguments: &mut &[u8]) -> Result<Create, Failure> {
     }
 }
 
-/// OPEN: the file, the stateid, and the results.
+/// Outcome of OPEN.
+pub(super) struct OpenOutcome {
+    pub(super) file: Node,
+    pub(super) stateid: Stateid,
+    pub(super) results: Answer,
+}
+
+/// A file with a name.
+struct FoundFile {
+    node: Node,
+    is_new: bool,
+}
+
+/// Carries out OPEN.
 pub(super) fn open(
     folder: &Folder,
     node: Node,
     session: InSession,
     arguments: &mut &[u8],
-) -> Result<(Node, Stateid, Answer), Failure> {
+) -> Result<OpenOutcome, Failure> {
     let opening = opening(arguments)?;
     let mut state = folder.state();
     if !state.clients.is_complete(session.client) {
         return Err(GRACE);
     }
     let before = state.files.changes();
-    let (file, is_new) = match opening.claim {
-        Claim::Current => (node, false),
+    let FoundFile { node: file, is_new } = match opening.claim {
+        Claim::Current => FoundFile { node, is_new: false },
         Claim::Name(_) if node != Node::Root => return Err(NO_DIRECTORY),
         Claim::Name(name) => find_or_create(&mut state, &opening, name)?,
     };
@@ -220,19 +233,19 @@ pub(super) fn open(
     let attributes: &[u32] = if is_new { &[2, 0, 2] } else { &[0] };
     let delegation = delegate(&mut state, file, &opening, session.client);
     let results = [&stateid[..], &[1], &changes, &[0], attributes, &delegation].concat();
-    Ok((file, stateid, results.as_slice().into()))
+    Ok(OpenOutcome { file, stateid, results: results.as_slice().into() })
 }
 
-/// Returns the file with a name, and true if the file is new.
-fn find_or_create(state: &mut State, opening: &OpenArguments<'_>, name: &[u8]) -> Result<(Node, bool), Failure> {
+/// Returns the file with a name, which may be new.
+fn find_or_create(state: &mut State, opening: &OpenArguments<'_>, name: &[u8]) -> Result<FoundFile, Failure> {
     let always = Node::ALWAYS.iter().find(|(_, other)| *other == name).map(|(node, _)| *node);
     match (always.or_else(|| state.files.find(name)), opening.create) {
         (Some(_), Create::Guarded) => Err(EXISTS),
-        (Some(file), Create::No | Create::Unchecked) => Ok((file, false)),
+        (Some(file), Create::No | Create::Unchecked) => Ok(FoundFile { node: file, is_new: false }),
         (None, Create::No) => Err(NO_ENTRY),
         // Nothing can be written to it.
         (None, _) if opening.access & WRITE != 0 => Err(ACCESS_DENIED),
-        (None, _) => state.files.create(name).map(|file| (file, true)),
+        (None, _) => state.files.create(name).map(|node| FoundFile { node, is_new: true }),
     }
 }
 

@@ -202,7 +202,7 @@ impl Peer {
 }
 
 #[test]
-fn a_delegated_file_is_recalled_and_removed_once_it_is_given_back() {
+fn a_delegated_file_is_removed_after_the_recall() {
     let folder = Folder::default();
     let (mut client, other) = (Peer::new(&folder, "a"), Peer::stranger());
     let [(first, one), (second, two)] = ["one", "two"].map(|file| client.create(&folder, file));
@@ -252,7 +252,7 @@ fn a_recall_that_fails_is_made_again() {
 }
 
 #[test]
-fn a_client_that_does_not_answer_is_called_no_more_and_told() {
+fn a_silent_client_is_told_and_called_no_more() {
     let folder = Folder::default();
     let mut client = Peer::new(&folder, "a");
     let (number, stateid) = client.create(&folder, "one");
@@ -532,7 +532,7 @@ fn a_client_finds_its_way_as_linux_does() {
 }
 
 #[test]
-fn a_delegation_is_granted_once_to_a_client_that_wants_one() {
+fn a_delegation_is_granted_once_on_request() {
     let folder = Folder::default();
     let (mut client, mut other) = (Peer::new(&folder, "a"), Peer::new(&folder, "b"));
     let (_, stateid) = client.create(&folder, "one");

@@ -8,7 +8,7 @@ use super::attributes::{Bitmap, attributes, get_attributes};
 use super::backchannel::ClientConnection;
 use super::clients::{InSession, MOST_OPERATIONS, Sequenced};
 use super::files::check_name;
-use super::open::{self, Stateid};
+use super::open::{self, OpenOutcome, Stateid};
 use super::operation::{
     Answer, BAD_COOKIE, BAD_HANDLE, BAD_XDR, CompoundReply, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE,
     NOT_IN_SESSION, NOT_ONLY_OPERATION, NOT_SUPPORTED, RESOURCE, SEQUENCE_POSITION, STALE, SYMBOLIC_LINK,
@@ -185,7 +185,7 @@ impl Context<'_> {
             CLOSE => open::close(folder, current?, session, self.stateid, arguments),
             DELEGRETURN => open::give_back(folder, current?, session, self.stateid, arguments),
             OPEN => {
-                let (file, stateid, answer) = open::open(folder, current?, session, arguments)?;
+                let OpenOutcome { file, stateid, results: answer } = open::open(folder, current?, session, arguments)?;
                 (self.node, self.stateid) = (Some(file), Some(stateid));
                 Ok(answer)
             }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_has_no_reserved_cookies_and_no_attributes_that_can_only_be_set() {
+    fn listings_have_valid_cookies_and_readable_attributes() {
         let list = |cookie, attributes: &[u32]| {
             let arguments = [&[24, 26, 0, cookie, 0, 0, 512, 512], attributes].concat();
             words(0, 2, &arguments).unwrap()[0]

@@ -11,7 +11,7 @@ use super::case::{Calls, Case, Opening, Outcome, USUAL, Verdict};
 use super::judge::{Faults, Question};
 use super::memory::Withdrawn;
 use super::report::Judgement;
-use super::reverse::{self, ReverseCase};
+use super::reverse::{self, ReverseCase, ServerReaction};
 use super::services::{self, ServiceCase};
 use super::session::{Session, word};
 use super::suite::Suite;
@@ -66,40 +66,43 @@ impl<'a, V: Verbs> Prober<'a, V> {
         match self.open_with(case.private_data, case.opening) {
             Ok(session) => self.ask(session, case, test, faults),
             Err(Error::Rejected(_) | Error::Refused | Error::Unreachable | Error::Disconnected) => {
-                Ok(Asked::Answered(Outcome::Refusal, false))
+                Ok(Asked::Answered(Observation { outcome: Outcome::Refusal, answers_on: false }))
             }
             Err(error) => Err(error),
         }
     }
 
     /// Tries a case at each Position. Returns the outcomes with their counts, and if the responder still answers.
-    fn everywhere(&self, service: &ServiceCase, faults: &mut Faults) -> Result<(String, Verdict, bool), Error> {
+    fn everywhere(&self, service: &ServiceCase, faults: &mut Faults) -> Result<CaseSummary, Error> {
         let mut counts = BTreeMap::new();
         for position in (4..).step_by(4) {
             match self.connect_and_ask(&service.case, Test::Position(service, position), faults)? {
                 Asked::PastTheEnd => break,
-                Asked::Not(why) => return Ok((why, Verdict::NotJudged, true)),
-                Asked::Answered(outcome, answers_on) => {
+                Asked::Not(why) => return Ok(CaseSummary::not_judged(why)),
+                Asked::Answered(Observation { outcome, answers_on }) => {
                     *counts.entry(outcome.to_string()).or_insert(0) += 1;
                     if !answers_on && !self.is_alive().unwrap_or(false) {
-                        return Ok((format!("{outcome} at Position {position}"), Verdict::NotJudged, false));
+                        let what = format!("{outcome} at Position {position}");
+                        return Ok(CaseSummary { answers_on: false, ..CaseSummary::not_judged(what) });
                     }
                 }
             }
         }
         let counts: Vec<String> =
             counts.into_iter().map(|(outcome, count): (_, u32)| format!("{count} {outcome}")).collect();
-        Ok((counts.join(", "), Verdict::NotJudged, true))
+        Ok(CaseSummary::not_judged(counts.join(", ")))
     }
 
     pub(super) fn examine(&self, case: &Case, test: Test<'_>) -> Result<Judgement, Error> {
         let mut faults = Faults::default();
-        let (what, verdict, answers_on) = match test {
+        let CaseSummary { what, verdict, answers_on } = match test {
             Test::Service(service) if service.everywhere => self.everywhere(service, &mut faults)?,
             test => match self.connect_and_ask(case, test, &mut faults)? {
-                Asked::Answered(outcome, answers_on) => (outcome.to_string(), case.verdict(outcome), answers_on),
-                Asked::Not(why) => (why, Verdict::NotJudged, true),
-                Asked::PastTheEnd => (String::new(), Verdict::NotJudged, true),
+                Asked::Answered(Observation { outcome, answers_on }) => {
+                    CaseSummary { what: outcome.to_string(), verdict: case.verdict(outcome), answers_on }
+                }
+                Asked::Not(why) => CaseSummary::not_judged(why),
+                Asked::PastTheEnd => CaseSummary::not_judged(String::new()),
             },
         };
         let alive_after = answers_on || self.is_alive().unwrap_or(false);
@@ -122,7 +125,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         faults: &mut Faults,
     ) -> Result<Asked, Error> {
         if case.opening == Opening::Usual && !session.answers(&mut Vec::new())? {
-            return Ok(Asked::Answered(nothing(&session), false));
+            return Ok(Asked::Answered(Observation { outcome: nothing(&session), answers_on: false }));
         }
         let may_invalidate = invalidates(case.private_data) && invalidates(session.private_data());
         if may_invalidate && !self.verbs.remote_invalidation() {
@@ -132,10 +135,11 @@ impl<'a, V: Verbs> Prober<'a, V> {
             let Some(messages) = session.nulls(calls) else {
                 return Ok(Asked::not("more credits are granted than there are receives"));
             };
-            let (outcome, answers_on) = self.call_at_once(session, &messages, faults)?;
+            let Observation { outcome, answers_on } = self.call_at_once(session, &messages, faults)?;
             // A responder that has answered the first before the last has come is not asked for too much.
             let depends = calls == Calls::OneTooMany && matches!(outcome, Outcome::Reply | Outcome::Disconnect);
-            return Ok(Asked::Answered(if depends { Outcome::ReplyOrDisconnect } else { outcome }, answers_on));
+            let outcome = if depends { Outcome::ReplyOrDisconnect } else { outcome };
+            return Ok(Asked::Answered(Observation { outcome, answers_on }));
         }
         let (service, position) = match test {
             Test::Reverse(reversed) => return self.answer(session, reversed, faults),
@@ -187,10 +191,10 @@ impl<'a, V: Verbs> Prober<'a, V> {
             let mut differences = Faults::default();
             plain.compare(service, &reply.octets, &areas, &mut differences);
             if differences.names().next().is_some() {
-                return Ok(Asked::Answered(Outcome::OtherReply, answers_on));
+                return Ok(Asked::Answered(Observation { outcome: Outcome::OtherReply, answers_on }));
             }
         }
-        Ok(Asked::Answered(outcome, answers_on))
+        Ok(Asked::Answered(Observation { outcome, answers_on }))
     }
 
     /// Answers a Call of the responder with the message of the case.
@@ -202,7 +206,9 @@ impl<'a, V: Verbs> Prober<'a, V> {
         let observed = reverse::observe(&mut session, &mut other, reversed, self.suite, faults)?;
         self.withdraw(&mut session, faults)?;
         Ok(match observed {
-            Ok((outcome, answers_on)) => Asked::Answered(outcome.unwrap_or_else(|| nothing(&session)), answers_on),
+            Ok(ServerReaction { outcome, answers_on }) => {
+                Asked::Answered(Observation { outcome: outcome.unwrap_or_else(|| nothing(&session)), answers_on })
+            }
             Err(why) => Asked::not(why),
         })
     }
@@ -213,7 +219,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         mut session: Session<'a, V>,
         messages: &[Vec<u8>],
         faults: &mut Faults,
-    ) -> Result<(Outcome, bool), Error> {
+    ) -> Result<Observation, Error> {
         for message in messages {
             session.send(message.clone())?;
         }
@@ -239,7 +245,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
                 outcome = made;
             }
         }
-        Ok((outcome, answers_on))
+        Ok(Observation { outcome, answers_on })
     }
 
     /// Withdraws all memory, and checks that the surrounding octets are unchanged.
@@ -253,10 +259,30 @@ impl<'a, V: Verbs> Prober<'a, V> {
     }
 }
 
+/// What a responder has done about the message of a case.
+struct Observation {
+    outcome: Outcome,
+    /// True if the connection can still be used.
+    answers_on: bool,
+}
+
+/// What is reported of a case.
+struct CaseSummary {
+    what: String,
+    verdict: Verdict,
+    /// True if the connection can still be used.
+    answers_on: bool,
+}
+
+impl CaseSummary {
+    const fn not_judged(what: String) -> Self {
+        Self { what, verdict: Verdict::NotJudged, answers_on: true }
+    }
+}
+
 /// Outcome of sending the message of a case.
 enum Asked {
-    /// The outcome, and true if the connection can still be used.
-    Answered(Outcome, bool),
+    Answered(Observation),
     /// The message could not be sent, for this reason.
     Not(String),
     /// There is no such Position.

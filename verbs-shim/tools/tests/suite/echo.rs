@@ -73,7 +73,7 @@ fn a_caller_whose_call_was_given_up_calls_again() {
 }
 
 #[test]
-fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
+fn every_way_and_size_breaks_no_rule() {
     assert_eq!((PROGRAM, VERSION), (Procedure::ECHO, 1), "the dissector knows it");
     for carry in Carry::ALL {
         let is_inline = matches!(carry, Carry::Inline | Carry::Continued);
@@ -138,7 +138,7 @@ fn data_of_any_length_is_continued_in_version_2_only() {
 }
 
 #[test]
-fn without_private_data_of_the_other_side_the_fillers_are_those_of_1024_octets() {
+fn fillers_without_private_data_assume_1024_octets() {
     let fabric = Fabric::new();
     let settings = Settings::server().to_builder().send_size(1024).receive_size(1024).build().unwrap();
     with_server(&fabric, &programs(), &settings, |client| {
@@ -190,7 +190,7 @@ fn answer(client: &Client<Adapter>, header: &rpc::RpcCall<'_>, arguments: &[u8])
 }
 
 #[test]
-fn what_a_server_does_not_have_is_refused_as_rfc_5531_says() {
+fn unknown_programs_are_refused_according_to_rfc_5531() {
     let programs = programs().with_program(100_003, 3).with_program(100_003, 4);
     let fabric = Fabric::new();
     with_server(&fabric, &programs, &Settings::server(), |client| {

@@ -130,7 +130,7 @@ fn broken(call: &[u8], reply: &[u8]) -> Vec<&'static str> {
 }
 
 #[test]
-fn each_reply_breaks_the_rule_of_its_defect_and_no_other() {
+fn each_defect_breaks_exactly_its_rule() {
     for (name, rule) in [
         ("segment-count", Some("write-list-echo")),
         ("length-beyond", Some("write-length")),
@@ -223,7 +223,7 @@ fn what_a_requester_does_about_a_bad_reply_is_observed() {
 }
 
 #[test]
-fn what_no_call_fits_is_not_judged_and_names_are_checked() {
+fn unsuitable_defects_are_not_judged() {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let mut what = Misbehaviour::of("late-write,silence").unwrap();

@@ -85,7 +85,7 @@ fn each_call_is_a_line_and_the_summary_follows() {
 }
 
 #[test]
-fn the_echo_goes_each_way_and_quiet_says_the_summary_only() {
+fn the_echo_goes_each_way_with_a_quiet_summary() {
     for carry in Carry::ALL {
         let what = What::Echo { carry, length: 3000 };
         let (shown, summary) = ping(&nfs(), Plan { show: Show::Summary, ..plan(what, 5) }, SECOND);
@@ -125,7 +125,7 @@ fn json_of_a_call_that_fails_has_the_same_fields() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_said_and_counts_as_no_reply() {
+fn a_missing_program_counts_as_no_reply() {
     let (shown, summary) = ping(&programs(), plan(NULL, 2), SECOND);
     assert!(!summary.all_answered());
     assert_eq!(shown.matches(" the server answers PROG_UNAVAIL\n").count(), 2, "{shown}");
@@ -141,7 +141,7 @@ fn the_interval_is_from_call_to_call() {
 }
 
 #[test]
-fn a_call_without_a_reply_is_given_up_and_the_next_is_made() {
+fn an_unanswered_call_is_given_up_and_followed() {
     let (sender, receiver) = mpsc::channel();
     // The second call is kept without an answer.
     let count = std::sync::atomic::AtomicU32::new(0);
@@ -160,7 +160,7 @@ fn a_call_without_a_reply_is_given_up_and_the_next_is_made() {
 }
 
 #[test]
-fn a_lost_connection_is_the_end_and_it_is_said_why() {
+fn a_lost_connection_ends_the_run_with_a_reason() {
     struct Leaves;
     impl Service<Adapter> for Leaves {
         fn call(&self, request: Request<Adapter>) {
@@ -217,7 +217,7 @@ fn who_stops_it_sees_the_summary_of_what_was_called() {
 
 /// It would notice at the next call otherwise, after 100 s.
 #[test]
-fn a_server_that_vanishes_between_two_calls_is_reported_at_once() {
+fn a_server_vanishing_between_calls_is_reported_at_once() {
     let fabric = Fabric::new();
     let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();

@@ -196,7 +196,7 @@ impl Service<Adapter> for InGrace {
 }
 
 #[test]
-fn a_server_in_its_grace_period_is_waited_for_and_named() {
+fn a_grace_period_is_waited_for_and_named() {
     let cases = owned(&["read-write-chunk", "nfs3-read-write-chunk"]);
     let short = Duration::from_millis(300);
     let suite = Suite { silence: short, patience: 10 * short, form: Form::Json, cases, ..with_files() };
@@ -249,7 +249,7 @@ impl Service<Adapter> for Silent {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_found_and_the_message_can_be_replayed() {
+fn a_message_that_silences_a_server_can_be_replayed() {
     let silent = Silent { programs: programs(), calls: AtomicU8::new(0), kept: Mutex::default() };
     let suite = Suite { patience: Duration::from_millis(300), ..brief(Version::One) };
     let found = with_service(&silent, |fabric, address| {
@@ -301,7 +301,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_name_that_no_case_has_is_an_error_that_says_what_may_be_meant() {
+fn an_unknown_case_name_gets_a_suggestion() {
     let error = |suite: Suite, cases: &[&str], rules: &[&str]| {
         with_service(&programs(), |fabric, address| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();

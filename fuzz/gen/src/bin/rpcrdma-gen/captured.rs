@@ -53,11 +53,22 @@ const fn dialect(format: Format) -> Dialect {
 }
 
 /// Properties in which the cases of one message differ from the cases of another.
-fn shape(message: &Message) -> (Vec<u32>, Vec<usize>, Option<usize>, bool) {
+#[derive(PartialEq, Eq, Hash)]
+struct MessageShape {
+    positions: Vec<u32>,
+    /// Number of segments of each Write chunk.
+    writes: Vec<usize>,
+    /// Number of segments of the Reply chunk.
+    reply: Option<usize>,
+    is_inline: bool,
+}
+
+fn shape(message: &Message) -> MessageShape {
     let mut positions: Vec<u32> = message.long.iter().chain(&message.reads).map(|read| read.position).collect();
     positions.push(message.reads.len() as u32);
     let writes = message.writes.iter().map(Vec::len).collect();
-    (positions, writes, message.reply.as_ref().map(Vec::len), message.inline.is_some())
+    let reply = message.reply.as_ref().map(Vec::len);
+    MessageShape { positions, writes, reply, is_inline: message.inline.is_some() }
 }
 
 /// The message, if sent as a Call or Reply and valid by all rules.

@@ -38,9 +38,22 @@ pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ReverseCase> +
     cases::CASES.iter().filter(move |_| apply)
 }
 
-/// The reaction of the server, if any, and true if the connection can still be used; or the reason why there is nothing
-/// to judge.
-type Observed = Result<(Option<Outcome>, bool), &'static str>;
+/// Reaction of a server.
+pub(super) struct ServerReaction {
+    pub(super) outcome: Option<Outcome>,
+    /// True if the connection can still be used.
+    pub(super) answers_on: bool,
+}
+
+/// The reaction of the server, or the reason why there is nothing to judge.
+type Observed = Result<ServerReaction, &'static str>;
+
+/// A recall, as the client answers one.
+struct RecallCall {
+    xid: u32,
+    /// The right reply, from the second word on.
+    reply: Vec<u8>,
+}
 
 /// Makes the server call on the first connection, answers, and observes the reaction.
 pub(super) fn observe<'a, V: Verbs>(
@@ -124,7 +137,9 @@ impl<V: Verbs> Trial<'_, '_, V> {
         let case = &reversed.case;
         self.recall(0)?;
         if reversed.has_backchannel {
-            let Some((xid, reply)) = self.recalled(faults)? else { return Ok(Err("no backward Call came")) };
+            let Some(RecallCall { xid, reply }) = self.recalled(faults)? else {
+                return Ok(Err("no backward Call came"));
+            };
             self.session.reply = reply;
             for message in self.session.compose(case.send, xid)?.into_iter().filter(|message| !message.is_empty()) {
                 self.session.send(message)?;
@@ -136,14 +151,14 @@ impl<V: Verbs> Trial<'_, '_, V> {
     }
 
     /// Returns the XID of a recall, and the right reply. Earlier calls of NULL are answered.
-    fn recalled(&mut self, faults: &mut Faults) -> Result<Option<(u32, Vec<u8>)>, Error> {
+    fn recalled(&mut self, faults: &mut Faults) -> Result<Option<RecallCall>, Error> {
         let until = Instant::now() + 4 * self.suite.silence;
         while let Some(arrival) = self.session.next_until(until)? {
             // The server has nothing to answer, so any message should be a Call.
             faults.judge_call(&arrival);
             let Some((call, reply)) = answered(&arrival, faults) else { continue };
             if call.procedure != 0 {
-                return Ok(Some((call.xid, reply)));
+                return Ok(Some(RecallCall { xid: call.xid, reply }));
             }
             // One credit, as before.
             let xid = call.xid;
@@ -154,7 +169,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
 
     /// Observes the server's next action about the Call with this XID, or otherwise; returns true if the server still
     /// answers.
-    fn watch(&mut self, xid: u32, is_called: bool, faults: &mut Faults) -> Result<(Option<Outcome>, bool), Error> {
+    fn watch(&mut self, xid: u32, is_called: bool, faults: &mut Faults) -> Result<ServerReaction, Error> {
         let until = Instant::now() + 4 * self.suite.silence;
         let mut came = Vec::new();
         while !came.iter().any(is_call)
@@ -174,7 +189,8 @@ impl<V: Verbs> Trial<'_, '_, V> {
         let is_call = |outcome: &Outcome| matches!(outcome, Outcome::NextCall | Outcome::Retry);
         // A message that is no Call should not come at all.
         let wrong = outcomes.iter().find(|outcome| !is_call(outcome)).copied();
-        Ok((wrong.or_else(|| outcomes.first().copied().filter(|_| !self.session.is_over())), answers_on))
+        let outcome = wrong.or_else(|| outcomes.first().copied().filter(|_| !self.session.is_over()));
+        Ok(ServerReaction { outcome, answers_on })
     }
 
     /// Returns the delegations, and removes the files. Returns true if the files are gone.

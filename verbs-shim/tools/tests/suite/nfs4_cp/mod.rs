@@ -123,7 +123,7 @@ fn files_of_all_sizes_are_copied_both_ways() {
 }
 
 #[test]
-fn a_server_may_do_less_than_is_asked_and_may_ask_to_try_again() {
+fn partial_writes_and_retry_requests_are_handled() {
     copies(Whims { most: 50_001, ..Whims::default() });
     copies(Whims { said: 10_000, most: 9_999, ..Whims::default() });
     copies(Whims { delays: 3, ..Whims::default() });
@@ -153,7 +153,7 @@ fn what_fails_is_named_with_the_operation() {
 }
 
 #[test]
-fn a_failed_connection_has_its_advice_even_if_a_file_remains_and_a_failed_operation_has_none() {
+fn only_failed_connections_come_with_advice() {
     let here = Fabric::new().adapter([192, 0, 2, 1].into()).unwrap();
     let refused = Nfs4::connect(&here, ADDRESS.parse().unwrap(), &Options::default()).map(drop).unwrap_err();
     let advice = rpcrdma_verbs::Error::Refused.advice();
@@ -194,7 +194,7 @@ fn directory_after(whims: Whims, source: &mut impl std::io::Read) -> (Result<u64
 }
 
 #[test]
-fn a_copy_to_the_server_replaces_its_target_at_the_end_or_not_at_all() {
+fn a_remote_target_is_replaced_completely_or_not() {
     let old = || vec![("file".to_owned(), 0o600)];
     let (written, names, octets) = directory_after(Whims::default(), &mut &b"after"[..]);
     assert_eq!((written.unwrap(), names, octets), (5, old(), b"after".to_vec()));
@@ -218,7 +218,7 @@ impl std::io::Read for Torn {
 }
 
 #[test]
-fn a_server_that_falls_silent_ends_a_copy_after_the_limit() {
+fn a_silent_server_ends_a_copy_at_the_limit() {
     let limit = || "no reply within 200ms (--timeout): the server or the network to it may be gone".to_owned();
     // Client ID, look-up, OPEN and its confirmation, and one WRITE are answered.
     let silent = Whims { silent_after: Some(7), ..Whims::default() };
@@ -237,7 +237,7 @@ fn a_server_that_falls_silent_ends_a_copy_after_the_limit() {
 
 /// Its adapter acknowledges what is sent, and then nothing more: no reply comes, and the client has nothing to send.
 #[test]
-fn a_server_that_vanishes_ends_a_copy_before_the_limit_with_keep_alive() {
+fn keep_alive_ends_a_copy_from_a_vanished_server() {
     let fabric = Fabric::new();
     let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
     let nfsd = Nfsd::new(Whims { silent_after: Some(0), ..Whims::default() });
@@ -285,7 +285,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_local_target_is_replaced_at_the_end_or_not_at_all() {
+fn a_local_target_is_replaced_completely_or_not() {
     let folder = Folder::new("target");
     let (target, link) = (folder.0.join("file"), folder.0.join("link"));
     fs::write(&target, "before").unwrap();
@@ -307,7 +307,7 @@ fn a_local_target_is_replaced_at_the_end_or_not_at_all() {
 }
 
 #[test]
-fn a_local_target_that_cannot_be_replaced_is_refused_and_a_device_is_written_to() {
+fn only_devices_are_written_without_replacement() {
     let folder = Folder::new("refused");
     assert!(Destination::new(&folder.0).is_err());
     let said = Destination::new(&folder.0.join("none/file")).err().unwrap().to_string();

@@ -279,7 +279,7 @@ fn raw(wrong: Wrong, case: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_requester_of_the_reverse_direction_does_wrong_is_found() {
+fn faults_of_reverse_requesters_are_found() {
     for (wrong, case, expected) in [
         (Wrong::Nothing, "reverse-reply", "conforms: next call"),
         (Wrong::Nothing, "reverse-silence", "conforms: silence"),

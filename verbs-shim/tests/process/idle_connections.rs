@@ -1,23 +1,15 @@
-//! The cost of idle connections. A separate program, because it counts all threads and the whole heap of its process.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed expectation fails the test")]
+//! The cost of idle connections.
 
-#[path = "suite/support/mod.rs"]
-mod support;
-
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Client, Server, Settings, Versions};
 
-use support::cost::{heap, pair_cost, resident_after};
-use support::echo;
-use support::stopping::Stopping;
-
-/// One test runs at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+use crate::run_alone;
+use crate::support::cost::{heap, pair_cost, resident_after};
+use crate::support::echo;
+use crate::support::stopping::Stopping;
 
 /// Returns the number of threads of this process with names that begin like this, and the number of times that they
 /// have slept, according to the operating system.
@@ -40,7 +32,7 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
     /// Octets of heap for both ends: 262,144 for their Receives, 32 of 4 KiB each; 145,000 for the tables of calls; 32,768
     /// for the first Sends.
     const EACH: i64 = 500_000;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = run_alone();
     let without = heap();
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
@@ -85,8 +77,8 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
 }
 
 #[test]
-fn a_connection_takes_the_memory_that_its_settings_ask_for_in_few_registrations() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn memory_follows_from_settings_in_few_registrations() {
+    let _alone = run_alone();
     let settings = |settings: Settings, calls: u32, served: u32, versions: Versions| {
         settings.to_builder().calls(calls).served(served).versions(versions).build().unwrap()
     };
@@ -116,7 +108,7 @@ fn a_connection_takes_the_memory_that_its_settings_ask_for_in_few_registrations(
 
 #[test]
 fn the_memory_of_connections_is_used_again_by_later_ones() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = run_alone();
     let after = resident_after(600, 5);
     assert!(after[4] * 10 < after[0] * 12, "KiB after each round: {after:?}");
 }

@@ -1,9 +1,4 @@
-//! A connection that is dropped leaves nothing behind, whoever has waited for its calls. A separate test, because it counts
-//! what all threads of its process allocate.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a failed expectation fails the test")]
-
-#[path = "suite/support/mod.rs"]
-mod support;
+//! A connection that is dropped leaves nothing behind, whoever has waited for its calls.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -13,9 +8,10 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{Call, Client, Error, Settings};
 
-use support::counting::OCTETS;
-use support::echo::{answer, null};
-use support::service::with_service;
+use crate::run_alone;
+use crate::support::counting::OCTETS;
+use crate::support::echo::{answer, null};
+use crate::support::service::with_service;
 
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -63,6 +59,7 @@ fn left_by(connections: impl Fn()) -> i64 {
 
 #[test]
 fn a_connection_leaves_nothing_behind() {
+    let _alone = run_alone();
     let uses: [(&str, Use); 4] = [
         ("a thread calls", |client| client.call(&mut with_item(client)).map(drop).unwrap()),
         ("a thread starts a call and waits", |client| {

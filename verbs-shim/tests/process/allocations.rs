@@ -1,27 +1,20 @@
 //! After the first few, calls and their answers allocate nothing: each reuses the buffers of the one before.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a failed expectation fails the test")]
-
-#[path = "suite/support/mod.rs"]
-mod support;
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use rpcrdma_verbs::{Call, Stream};
 
-use support::counting::{ALLOCATIONS, OCTETS};
-use support::echo::{Caller, Kind, with_server};
-use support::header::header;
-
-/// One test runs at a time: the counters are those of the whole process.
-static ALONE: Mutex<()> = Mutex::new(());
+use crate::run_alone;
+use crate::support::counting::{ALLOCATIONS, OCTETS};
+use crate::support::echo::{Caller, Kind, with_server};
+use crate::support::header::header;
 
 /// The connection keeps a copy that it has made, for the next call.
 #[test]
-fn a_part_of_a_buffer_goes_into_a_read_chunk_without_a_copy() {
+fn a_part_of_a_buffer_is_read_without_copying() {
     const LENGTH: usize = 1 << 20;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = run_alone();
     with_server(|_, client| {
         let call = |buffer: Vec<u8>, part: Range<usize>| {
             let mut call = Call::new(Stream::from(header(client.xid(), Kind::Read(LENGTH).procedure())), 24);
@@ -40,7 +33,7 @@ fn a_part_of_a_buffer_goes_into_a_read_chunk_without_a_copy() {
 
 #[test]
 fn no_call_allocates_after_some() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = run_alone();
     with_server(|_, client| {
         let kinds = [
             Kind::Null,
