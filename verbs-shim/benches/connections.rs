@@ -10,8 +10,8 @@ use support::cost::{PairCost, pair_cost, resident_after};
 
 fn main() {
     let (client, server) = (Settings::client(), Settings::server());
-    let one_client = client.clone().to_builder().calls(1).build().unwrap();
-    let one_server = server.clone().to_builder().served(1).build().unwrap();
+    let one_client = client.clone().to_builder().requested_credits(1).build().unwrap();
+    let one_server = server.clone().to_builder().granted_credits(1).build().unwrap();
     let shared = server.clone().to_builder().shared_receives(64).build().unwrap();
     let all = |settings: &Settings| settings.clone().to_builder().versions(Versions::all()).build().unwrap();
     for (name, client, server) in [

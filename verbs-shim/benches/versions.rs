@@ -100,7 +100,7 @@ impl<'a> Caller<'a> {
     fn new(client: &'a Client<Adapter>, shape: &'a Shape) -> Self {
         let mut call = Call::rpc(400_101, 1, 1).with_results_length((shape.longest - REPLY) as u32);
         match shape.data {
-            Data::Back(length) => call.rooms().push(vec![0; length]),
+            Data::Back(length) => call.result_buffers().push(vec![0; length]),
             Data::There(length) => call.message().push_item(vec![0x5a; length]),
             Data::None => {}
         }

@@ -103,7 +103,7 @@
 //! A call is cancelled by dropping its [`Pending`], or by a timeout. That harms no other call. A call that was not sent
 //! is never sent. A call that was sent may still be carried out; until the reply comes, or [`grace`] is over, the call
 //! keeps its slot and its buffers, which the other side may read and write. Then the buffers are freed, or come back by
-//! [`Connection::returned`]. Dropping a [`Connecting`] gives the connection up.
+//! [`Connection::take_given_up_call`]. Dropping a [`Connecting`] gives the connection up.
 //!
 //! [`connect_timeout`]: SettingsBuilder::connect_timeout
 //! [`timeout`]: SettingsBuilder::timeout
@@ -135,12 +135,12 @@
 //! let inbox = server.domain()?;
 //! let receiver = server.queue_pair(&inbox, Depths::default())?;
 //! let buffer = server.register(&inbox, vec![0; 1024], Access::LOCAL_WRITE)?;
-//! server.post_receive(&receiver, 1, Local::all(&buffer, 1024))?;
+//! server.post_receive(&receiver, 1, Local::whole_region(&buffer, 1024))?;
 //! server.accept(request, &receiver, b"welcome")?;
 //! assert!(client.connected(&sender, second)?.expect("accepted").starts_with(b"welcome"));
 //!
 //! let message = client.register(&domain, b"an RPC".to_vec(), Access::empty())?;
-//! client.post(&sender, Work::new(7, Operation::Send, Local::all(&message, 6)))?;
+//! client.post(&sender, Work::new(7, Operation::Send, Local::whole_region(&message, 6)))?;
 //! assert_eq!(client.completion(&sender, second)?.expect("sent").id, 7);
 //! let received = server.completion(&receiver, second)?.expect("received");
 //! assert_eq!((received.id, received.length), (1, 6));

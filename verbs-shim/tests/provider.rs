@@ -84,14 +84,14 @@ impl<'a, V: Verbs> End<'a, V> {
     }
 
     fn receive(&self, id: usize, buffer: &V::Region) {
-        self.verbs.post_receive(&self.queue_pair, id as u64, Local::all(buffer, RECEIVE)).unwrap();
+        self.verbs.post_receive(&self.queue_pair, id as u64, Local::whole_region(buffer, RECEIVE)).unwrap();
     }
 
     /// Posts work on a region of its own, and waits for its completion.
     fn work(&self, operation: Operation, octets: Vec<u8>) -> (Completion, Vec<u8>) {
         let length = octets.len();
         let region = self.register(octets, Access::LOCAL_WRITE | Access::READ_SINK);
-        self.verbs.post(&self.queue_pair, Work::new(1000, operation, Local::all(&region, length))).unwrap();
+        self.verbs.post(&self.queue_pair, Work::new(1000, operation, Local::whole_region(&region, length))).unwrap();
         let completion = self.next(|kind| kind != Kind::Receive);
         (completion, self.verbs.deregister(region).unwrap())
     }
@@ -162,7 +162,7 @@ impl<'a, V: Verbs> End<'a, V> {
             }
         }
         let region = self.register(vec![0; 8], Access::LOCAL_WRITE);
-        let local = || Local::all(&region, 8);
+        let local = || Local::whole_region(&region, 8);
         assert_eq!(self.verbs.post_receive(&self.queue_pair, 1, local()), Err(Error::Disconnected));
         let work = Work::new(1, Operation::Send, local());
         assert_eq!(self.verbs.post(&self.queue_pair, work), Err(Error::Disconnected));
@@ -235,7 +235,7 @@ where
                 let mut slab = slab(RECEIVE, Access::LOCAL_WRITE).unwrap();
                 end.receive(100, &slab[0]);
                 verbs.write(&slab[1], |octets| octets.copy_from_slice(&pattern(RECEIVE, 1))).unwrap();
-                let send = Work::new(1000, Operation::Send, Local::all(&slab[1], RECEIVE));
+                let send = Work::new(1000, Operation::Send, Local::whole_region(&slab[1], RECEIVE));
                 verbs.post(&end.queue_pair, send).unwrap();
                 assert_eq!(end.next(|kind| kind == Kind::Send).status, Status::Success);
                 // The other receives come first.
@@ -512,7 +512,7 @@ where
             |verbs, address| {
                 let mut end = End::new(verbs, Depths { send: 2, receive: 1, ..Depths::default() });
                 let region = end.register(vec![7; RECEIVE], Access::LOCAL_WRITE);
-                let all = || Local::all(&region, 1);
+                let all = || Local::whole_region(&region, 1);
                 assert_eq!(verbs.post_receive(&end.queue_pair, 9, all()), Err(Error::QueueFull));
                 let send = || Work::new(5, Operation::Send, all());
                 assert_eq!(verbs.post(&end.queue_pair, send()), Err(Error::NotConnected));
@@ -604,7 +604,7 @@ fn share_receives<V: Verbs>(verbs: &V, listener: &V::Listener) {
         }
     };
     let slab = verbs.register_slab(&domain, RECEIVES, RECEIVE, Access::LOCAL_WRITE).unwrap();
-    let post = |id: usize| verbs.post_shared_receive(&queue, id as u64, Local::all(&slab[id], RECEIVE));
+    let post = |id: usize| verbs.post_shared_receive(&queue, id as u64, Local::whole_region(&slab[id], RECEIVE));
     (0..RECEIVES).for_each(|id| post(id).unwrap());
     assert_eq!(post(0), Err(Error::QueueFull));
     let accept = || {
@@ -621,7 +621,7 @@ fn share_receives<V: Verbs>(verbs: &V, listener: &V::Listener) {
         id
     };
     let (one, two) = (accept(), accept());
-    assert_eq!(verbs.post_receive(&one, 9, Local::all(&slab[0], RECEIVE)), Err(Error::QueueFull));
+    assert_eq!(verbs.post_receive(&one, 9, Local::whole_region(&slab[0], RECEIVE)), Err(Error::QueueFull));
     let held = [
         next(&one, &pattern(1000, 1)),
         next(&one, &pattern(1, 3)),
@@ -677,7 +677,7 @@ where
 fn receives<V: Verbs>(end: &End<'_, V>) -> V::Region {
     let buffer = end.register(vec![0; 8], Access::LOCAL_WRITE);
     for _ in 0..SHARED.0 * SHARED.1 {
-        end.verbs.post_receive(&end.queue_pair, 9, Local::all(&buffer, 8)).unwrap();
+        end.verbs.post_receive(&end.queue_pair, 9, Local::whole_region(&buffer, 8)).unwrap();
     }
     buffer
 }
@@ -697,7 +697,7 @@ where
             let region = &region;
             scope.spawn(move || {
                 for id in (0..each).map(|count| 1000 + sender * each + count) {
-                    let work = Work::new(id as u64, Operation::Send, Local::all(region, 8));
+                    let work = Work::new(id as u64, Operation::Send, Local::whole_region(region, 8));
                     end.verbs.post(&end.queue_pair, work).unwrap();
                 }
             });
@@ -873,7 +873,7 @@ mod rdma {
 
         let region = device.register(&domain, vec![2; 64], Access::LOCAL_WRITE | Access::REMOTE_READ).unwrap();
         device.write(&region, |octets| octets[0] = 3).unwrap();
-        let posting = || device.post_receive(&queue_pair, 1, Local::all(&region, 64));
+        let posting = || device.post_receive(&queue_pair, 1, Local::whole_region(&region, 64));
         assert_eq!(device.read(&region, |_| posting()).unwrap(), Err(Error::InUse));
         assert_eq!(device.write(&region, |_| posting()).unwrap(), Err(Error::InUse));
         assert_eq!(device.write(&region, |_| device.read(&region, |_| ())).unwrap(), Err(Error::InUse));
@@ -885,7 +885,7 @@ mod rdma {
         assert_eq!(device.read(&region, |octets| octets[..2].to_vec()).unwrap(), [3, 2]);
 
         let queue_pair = device.queue_pair(&domain, Depths::default()).unwrap();
-        device.post_receive(&queue_pair, 1, Local::all(&region, 64)).unwrap();
+        device.post_receive(&queue_pair, 1, Local::whole_region(&region, 64)).unwrap();
         assert_eq!(device.deregister(region), Err(Error::InUse));
         drop(domain);
         drop(device);
@@ -937,7 +937,7 @@ mod rdma {
         let message = end.register(b"go".to_vec(), Access::empty());
         for _ in 0..rounds {
             assert!(timeout(SHORT, next()).await.is_err(), "nothing comes");
-            device.post(&end.queue_pair, Work::new(1, Operation::Send, Local::all(&message, 2))).unwrap();
+            device.post(&end.queue_pair, Work::new(1, Operation::Send, Local::whole_region(&message, 2))).unwrap();
             for _ in 0..2 {
                 let completion = timeout(LONG, next()).await.unwrap().unwrap();
                 assert_eq!(completion.status, Status::Success, "{completion:?}");
@@ -993,7 +993,7 @@ mod rdma {
         let region = end.register(vec![0; 8], Access::empty());
         let begun = Instant::now();
         loop {
-            let work = Work::new(1, Operation::Send, Local::all(&region, 8));
+            let work = Work::new(1, Operation::Send, Local::whole_region(&region, 8));
             match end.verbs.post(&end.queue_pair, work).unwrap_err() {
                 Error::Disconnected => break,
                 error => assert_eq!(error, Error::NotConnected),

@@ -91,8 +91,9 @@ fn connections_and_calls_are_told_with_their_xids() {
             std::thread::yield_now();
         }
         client.connection().disconnect();
-        let (lost, outcome) = lost.wait();
-        outcome.unwrap_err();
+        let lost = lost.wait();
+        lost.reply().map(drop).unwrap_err();
+        let lost = lost.into_call();
         [answered, refused, lost].map(|call| format!("xid={:#010x}", call.xid()))
     });
     let lines = events();

@@ -131,7 +131,7 @@ impl Peer {
 
     /// A failure means that the connection has ended, which the next completion says.
     fn post_receive(&self, id: u64) {
-        let receive = self.receives.get(id as usize).map(|region| Local::all(region, RECEIVE));
+        let receive = self.receives.get(id as usize).map(|region| Local::whole_region(region, RECEIVE));
         receive.map(|local| self.adapter.post_receive(&self.queue_pair, id, local));
     }
 
@@ -169,7 +169,7 @@ impl Peer {
         let (length, id) = (octets.len(), RECEIVES as u64);
         let region = must(self.adapter.register(&self.domain, octets, Access::empty()));
         let operation = invalidated.map_or(Operation::Send, Operation::SendWithInvalidate);
-        self.adapter.post(&self.queue_pair, Work::new(id, operation, Local::all(&region, length))).ok()?;
+        self.adapter.post(&self.queue_pair, Work::new(id, operation, Local::whole_region(&region, length))).ok()?;
         loop {
             let done = self.adapter.completion(&self.queue_pair, SOON).ok()??;
             if done.status != Status::Success {

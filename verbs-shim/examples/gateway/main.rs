@@ -61,7 +61,7 @@ impl<V: Provider> Gateway<V> {
 
     /// Settings of its RDMA connections.
     pub(crate) fn settings() -> Result<Settings, rpcrdma_verbs::SettingsError> {
-        Settings::server().to_builder().calls(CALLBACKS).keep_alive(KEEP_ALIVE).build()
+        Settings::server().to_builder().requested_credits(CALLBACKS).keep_alive(KEEP_ALIVE).build()
     }
 }
 
@@ -92,7 +92,7 @@ impl<V: Provider> Service<V> for Gateway<V> {
 
 /// Passes the calls of clients that come over TCP on to a server over RDMA, by the adapter that leads there.
 pub(crate) async fn to_rdma<V: Provider>(listener: TcpListener, adapter: V, server: SocketAddr) -> io::Result<()> {
-    let settings = Settings::builder().served(CALLBACKS).keep_alive(KEEP_ALIVE);
+    let settings = Settings::builder().granted_credits(CALLBACKS).keep_alive(KEEP_ALIVE);
     let settings = settings.build().map_err(io::Error::other)?;
     let sessions = Sessions::default();
     loop {
@@ -235,8 +235,8 @@ async fn pass_call<V: Provider>(
 
 /// The reply to a call, with the data that came apart from it, in parts. Keeps the limits of a session that it has created.
 fn whole_reply(mut call: Call, procedure: Procedure, sessions: &Sessions) -> Vec<Vec<u8>> {
-    let buffers = call.rooms().len();
-    let Ok(results) = call.accepted() else { return call.take_whole_reply([]) };
+    let buffers = call.result_buffers().len();
+    let Ok(results) = call.accepted() else { return call.take_unreduced_reply([]) };
     lock(sessions).learn(procedure, results);
     let before = call.reply().len() - results.len();
     let chunks: Vec<_> = (0..buffers).map(|number| call.result(number).len() as u64).collect();
@@ -245,7 +245,7 @@ fn whole_reply(mut call: Call, procedure: Procedure, sessions: &Sessions) -> Vec
         let (position, buffer) = (before + item.inline_at, item.chunk?);
         Some(ReducedResult { position, buffer, length: item.length as usize })
     };
-    call.take_whole_reply(items.into_iter().filter_map(place))
+    call.take_unreduced_reply(items.into_iter().filter_map(place))
 }
 
 /// Answers a request with the server's reply.

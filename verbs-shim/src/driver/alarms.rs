@@ -16,7 +16,7 @@ pub(super) struct Alarms {
 
 impl Alarms {
     /// Sets an alarm, or only the waker if the alarm is set already. Returns the previous waker.
-    pub(super) fn set(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) -> Option<Waker> {
+    pub(super) fn set_alarm(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) -> Option<Waker> {
         let key = *alarm.get_or_insert_with(|| {
             self.last = self.last.wrapping_add(1);
             (when, self.last)
@@ -25,12 +25,12 @@ impl Alarms {
     }
 
     /// Takes an alarm away. Returns the waker.
-    pub(super) fn clear(&mut self, alarm: &mut Option<Alarm>) -> Option<Waker> {
+    pub(super) fn clear_alarm(&mut self, alarm: &mut Option<Alarm>) -> Option<Waker> {
         alarm.take().and_then(|alarm| self.wakers.remove(&alarm))
     }
 
     /// Returns the time of the next one.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(super) fn next_alarm(&self) -> Option<Instant> {
         self.wakers.first_key_value().map(|((when, _), _)| *when)
     }
 
@@ -51,12 +51,12 @@ mod tests {
     fn an_alarm_that_was_taken_away_rings_no_more() {
         let (mut alarms, now) = (Alarms::default(), Instant::now());
         let [mut first, mut second] = [None, None];
-        assert!(alarms.set(&mut first, now, Waker::noop()).is_none());
-        assert!(alarms.set(&mut second, now + Duration::from_secs(1), Waker::noop()).is_none());
-        assert!(alarms.clear(&mut first).is_some() && alarms.clear(&mut first).is_none());
-        assert_eq!(alarms.next(), Some(now + Duration::from_secs(1)));
+        assert!(alarms.set_alarm(&mut first, now, Waker::noop()).is_none());
+        assert!(alarms.set_alarm(&mut second, now + Duration::from_secs(1), Waker::noop()).is_none());
+        assert!(alarms.clear_alarm(&mut first).is_some() && alarms.clear_alarm(&mut first).is_none());
+        assert_eq!(alarms.next_alarm(), Some(now + Duration::from_secs(1)));
         assert_eq!(alarms.due(now).count(), 0);
         assert_eq!(alarms.due(now + Duration::from_secs(1)).count(), 1);
-        assert_eq!(alarms.next(), None);
+        assert_eq!(alarms.next_alarm(), None);
     }
 }

@@ -185,7 +185,7 @@ impl<V: Provider> Answering<V> {
     }
 
     /// The next call for the application.
-    pub(super) fn next(&mut self) -> Option<DeliveredCall> {
+    pub(super) fn next_call(&mut self) -> Option<DeliveredCall> {
         let number = self.delivered.pop_front()?;
         let answer = self.answers.get_mut(number)?;
         let (message, reply) = (mem::take(&mut answer.message), mem::take(&mut answer.reply));
@@ -216,7 +216,7 @@ impl<V: Provider> Answering<V> {
 
     /// Carries out the next request of the Responder. Returns false if there was none. `occupied`: unanswered calls
     /// whose Receives are posted again; only for version 2.
-    pub(super) fn step(
+    pub(super) fn carry_out_next(
         &mut self,
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
@@ -274,7 +274,7 @@ impl<V: Provider> Answering<V> {
             message.resize(target.end, 0);
         }
         let target = message.get_mut(target).ok_or(Ended::MISSING)?;
-        let copied = buffers.look(resources, source.receive, |octets| {
+        let copied = buffers.read_message(resources, source.receive, |octets| {
             let source = octets.get(source.from..).and_then(|rest| rest.get(..target.len()));
             source.map(|source| target.copy_from_slice(source))
         })?;
@@ -397,7 +397,7 @@ impl<V: Provider> Answering<V> {
         if !answer.regions.release_all(jobs) {
             return;
         }
-        answer.reply.begin(&[]);
+        answer.reply.start_with(&[]);
         answer.regions.reset_tries();
         (answer.call, answer.stage, answer.provided) = (None, AnswerStage::Free, None);
         answer.delay = AnswerDelay::Ahead;
@@ -460,10 +460,10 @@ impl<V: Provider> Answering<V> {
 
     /// Returns the number of the answer to a call. A new answer has memory to assemble the call in.
     fn number_or_begin(&mut self, call: CallId) -> Result<usize, Ended> {
-        self.number(call).map_or_else(|| self.begin(call), Ok)
+        self.number(call).map_or_else(|| self.begin_answer(call), Ok)
     }
 
-    fn begin(&mut self, call: CallId) -> Result<usize, Ended> {
+    fn begin_answer(&mut self, call: CallId) -> Result<usize, Ended> {
         let number = self.free.pop().unwrap_or_else(|| {
             self.answers.push(Answer::default());
             self.answers.len() - 1
@@ -564,13 +564,13 @@ impl<V: Provider> Answering<V> {
         let answer = self.answer(number)?;
         match message {
             CallMessage::Inline { receive, from, length } => {
-                let copied = buffers.look(resources, receive, |octets| {
+                let copied = buffers.read_message(resources, receive, |octets| {
                     let octets = octets.get(from..).and_then(|rest| rest.get(..length as usize))?;
                     answer.message.copy_from_slice(octets);
                     Some(())
                 })?;
                 copied.ok_or(Ended::MISSING)?;
-                buffers.taken(receive)?;
+                buffers.release_copied(receive)?;
             }
             CallMessage::Assembled { .. } => {
                 if answer.regions.release(jobs, |id| id.kind == AnswerBuffer::Call) {
@@ -665,7 +665,7 @@ impl<R> Answer<R> {
         length: u32,
     ) -> Result<Vec<u8>, Error> {
         match source {
-            Source::Part(part) => Ok(self.reply.take(part)),
+            Source::Part(part) => Ok(self.reply.take_buffer(part)),
             Source::Copy(from) => self.copy_range(resources, &(from..from.saturating_add(length))),
         }
     }

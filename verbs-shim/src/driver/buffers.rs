@@ -128,7 +128,7 @@ impl<V: Verbs> Buffers<V> {
 
     /// Adds and posts receive buffers.
     pub(super) fn add_receives(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
-        self.receives.add(resources, slab)
+        self.receives.add_receives(resources, slab)
     }
 
     /// Returns the send buffers to register now, once: if all others are in use.
@@ -169,7 +169,7 @@ impl<V: Verbs> Buffers<V> {
     }
 
     fn octets(&self, resources: &Resources<V>, receive: u32, length: usize) -> Result<Vec<u8>, Error> {
-        self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())
+        self.read_message(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())
     }
 
     /// Copies a message of this length, and posts the Receive again. Returns the name of the copy.
@@ -186,7 +186,7 @@ impl<V: Verbs> Buffers<V> {
 
     /// Copies a message of this length that has to wait, if the Receive is shared. The message keeps its name and
     /// credit.
-    pub(super) fn keep(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<(), Error> {
+    pub(super) fn keep_message(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<(), Error> {
         if self.receives.are_shared() && !self.copies.contains_key(&receive) {
             let octets = self.octets(resources, receive, length)?;
             self.receives.copied(receive)?;
@@ -197,7 +197,7 @@ impl<V: Verbs> Buffers<V> {
 
     /// Posts the shared Receive of a message that was copied to where the octets are used. posts a shared Receive. The
     /// message keeps its name and credit.
-    pub(super) fn taken(&mut self, receive: u32) -> Result<(), Error> {
+    pub(super) fn release_copied(&mut self, receive: u32) -> Result<(), Error> {
         self.receives.copied(receive)
     }
 
@@ -217,7 +217,7 @@ impl<V: Verbs> Buffers<V> {
     }
 
     /// Calls `look` with a received message.
-    pub(super) fn look<T>(
+    pub(super) fn read_message<T>(
         &self,
         resources: &Resources<V>,
         receive: u32,
@@ -256,7 +256,7 @@ impl<V: Verbs> Buffers<V> {
             return Err(Error::Range);
         }
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
-        let work = Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
+        let work = Work::new(Posted::Send(slot).to_id(), operation, Local::whole_region(region, filled));
         if let Some(entry) = self.sent.get_mut(slot as usize) {
             *entry = purpose;
         }

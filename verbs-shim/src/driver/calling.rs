@@ -155,13 +155,13 @@ impl<V: Provider> Calling<V> {
 
     /// Begins a call, and takes the contents of `call`. Without a free slot, or behind other waiting calls, the call
     /// enters the queue, and `None` is returned.
-    pub(super) fn begin(
+    pub(super) fn begin_call(
         &mut self,
         call: &mut Call,
         position: &mut QueuePosition,
         mode: WaitMode<'_>,
     ) -> Result<Option<usize>, CallError> {
-        let begun = if self.queue.is_first(*position) { self.take(call) } else { Ok(None) };
+        let begun = if self.queue.is_first(*position) { self.take_call(call) } else { Ok(None) };
         if begun == Ok(None) {
             self.spent.extend(self.queue.wait(position, mode));
         } else {
@@ -185,7 +185,7 @@ impl<V: Provider> Calling<V> {
     }
 
     /// Takes a call, if a slot is free.
-    fn take(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
+    fn take_call(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
         let refused = |error| Err(CallError::Refused(error));
         let Some(length) = call.stream.positions(&mut self.items) else {
             return refused(requester::CallRefusal::Items);
@@ -197,12 +197,12 @@ impl<V: Provider> Calling<V> {
                 _ => return refused(requester::CallRefusal::Items),
             }
         }
-        call.begin();
+        call.clear_outcome();
         call.choose_xid(|| self.xid());
         let head = call.stream.head();
         let begun = match call.expects() {
-            Expects::Nothing => self.requester.get().call_only(head, length),
-            Expects::Reply => self.requester.get().call(&requester::Call {
+            Expects::Nothing => self.requester.get_requester().call_only(head, length),
+            Expects::Reply => self.requester.get_requester().call(&requester::Call {
                 head,
                 length,
                 arguments: &self.items,
@@ -273,12 +273,12 @@ impl<V: Provider> Calling<V> {
     fn take_back(&mut self, number: usize) {
         let mut call = Call::default();
         self.outcome(number, &mut call);
-        call.begin();
-        self.keep(call);
+        call.clear_outcome();
+        self.keep_buffers(call);
     }
 
     /// Keeps the buffers of a given-up call, if the settings allow this.
-    pub(crate) fn keep(&mut self, call: Call) {
+    pub(crate) fn keep_buffers(&mut self, call: Call) {
         self.returned.push_back(call);
         if self.returned.len() > self.most_returned {
             self.returned.pop_front();
@@ -286,7 +286,7 @@ impl<V: Provider> Calling<V> {
     }
 
     /// Returns the next given-up call that has ended.
-    pub(super) fn returned(&mut self) -> Option<Call> {
+    pub(super) fn take_given_up_call(&mut self) -> Option<Call> {
         self.returned.pop_front()
     }
 
@@ -297,12 +297,12 @@ impl<V: Provider> Calling<V> {
 
     /// Sets the time to wake a future. The previous waker is dropped when nothing is locked.
     pub(crate) fn set_alarm(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) {
-        self.spent.extend(self.alarms.set(alarm, when, waker));
+        self.spent.extend(self.alarms.set_alarm(alarm, when, waker));
     }
 
     /// Takes the alarm of a future away.
     pub(crate) fn clear_alarm(&mut self, alarm: &mut Option<Alarm>) {
-        self.spent.extend(self.alarms.clear(alarm));
+        self.spent.extend(self.alarms.clear_alarm(alarm));
     }
 
     /// Wakes the futures whose time has come.
@@ -327,7 +327,7 @@ impl<V: Provider> Calling<V> {
 
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
-        let taken = self.requester.get().handle(Input::Received { receive, octets, invalidated });
+        let taken = self.requester.get_requester().handle(Input::Received { receive, octets, invalidated });
         // The reply to a call that was given up frees its slot, and nothing else reports that.
         self.wake_next();
         taken
@@ -352,7 +352,7 @@ impl<V: Provider> Calling<V> {
     /// Carries out the next request of the Requester. Returns false if there was none. `occupied`: number of Receives
     /// not available for replies. `owed`: replies for which the other side waits; `None` if the other side makes no
     /// calls.
-    pub(super) fn step(
+    pub(super) fn carry_out_next(
         &mut self,
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
@@ -580,9 +580,9 @@ impl<V: Provider> Calling<V> {
             return;
         }
         let CallStage::Closing(end) = mem::take(&mut ticket.stage) else { return };
-        let outcome = ticket.end(end, self.ended.as_ref());
+        let outcome = ticket.finish_call(end, self.ended.as_ref());
         if outcome.is_err() {
-            ticket.call.begin();
+            ticket.call.clear_outcome();
         }
         ticket.stage = CallStage::Ended(outcome);
         self.news = true;
@@ -603,7 +603,7 @@ fn take_reply<V: Provider>(
     reply: &mut Vec<u8>,
 ) -> Result<(), Ended> {
     reply.clear();
-    buffers.look(resources, receive, |octets| {
+    buffers.read_message(resources, receive, |octets| {
         reply.extend_from_slice(octets.get(payload.clone()).unwrap_or_default());
     })?;
     match buffers.post_receive(resources, receive).map_err(Ended::from) {
@@ -682,7 +682,7 @@ impl<R> Ticket<R> {
             Memory::Argument(range) => {
                 let all = |(part, within): &(Part, Range<usize>)| *within == self.call.stream.place(*part);
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
-                    return Some((self.call.stream.take(part), CallBuffer::Message(part)));
+                    return Some((self.call.stream.take_buffer(part), CallBuffer::Message(part)));
                 }
                 let mut copy = self.copies.take_buffer(range.len());
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
@@ -715,7 +715,8 @@ impl<R> Ticket<R> {
         let parts = &mut self.parts;
         // Removes what is left of an earlier call.
         parts.truncate(at as usize);
-        buffers.look(resources, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
+        buffers
+            .read_message(resources, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
         Ok(())
     }
 
@@ -733,7 +734,7 @@ impl<R> Ticket<R> {
     }
 
     /// Returns the outcome of a call whose buffers are all back.
-    fn end(&mut self, end: End, ended: Option<&Ended>) -> Result<(), CallError> {
+    fn finish_call(&mut self, end: End, ended: Option<&Ended>) -> Result<(), CallError> {
         match end {
             End::Reply { .. } => {
                 if !self.inline.is_empty() {

@@ -64,18 +64,18 @@ pub(super) struct Jobs<V: Verbs> {
 }
 
 impl<V: Verbs> Jobs<V> {
-    pub(super) fn add(&mut self, job: Job<V>) {
+    pub(super) fn add_job(&mut self, job: Job<V>) {
         self.waiting.push_back(job);
     }
 
     /// Takes all jobs for one thread.
-    pub(super) fn take(&mut self) -> VecDeque<Job<V>> {
+    pub(super) fn take_jobs(&mut self) -> VecDeque<Job<V>> {
         self.under_way += self.waiting.len();
         mem::replace(&mut self.waiting, self.spare.pop().unwrap_or_default())
     }
 
     /// Leaves all jobs to the driver's thread.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave_jobs(&mut self) {
         self.left.append(&mut self.waiting);
     }
 
@@ -85,12 +85,12 @@ impl<V: Verbs> Jobs<V> {
     }
 
     /// One of the taken jobs is done.
-    pub(super) const fn end(&mut self) {
+    pub(super) const fn finish_job(&mut self) {
         self.under_way -= 1;
     }
 
     /// Keeps the allocation of an emptied queue.
-    pub(super) fn keep(&mut self, empty: VecDeque<Job<V>>) {
+    pub(super) fn keep_queue(&mut self, empty: VecDeque<Job<V>>) {
         self.spare.push(empty);
     }
 

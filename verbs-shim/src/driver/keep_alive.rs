@@ -42,7 +42,7 @@ impl KeepAlive {
     }
 
     /// Returns the time of the next check.
-    pub(super) const fn next(&self) -> Instant {
+    pub(super) const fn next_check(&self) -> Instant {
         self.next
     }
 

@@ -37,7 +37,7 @@
 //! To the other side, a call whose future was dropped or that timed out is a call like any other, and the other side
 //! may still use the call's memory. Deregistering that memory would make an RDMA Write fail and end the connection for
 //! all calls. So a call that was sent keeps buffers, credit and slot until the reply has come; then the buffers are
-//! freed, or returned by `Connection::returned`. If no reply comes within `SettingsBuilder::grace`, the connection
+//! freed, or returned by `Connection::take_given_up_call`. If no reply comes within `SettingsBuilder::grace`, the connection
 //! ends: 64 calls that are never answered must not make a client wait for ever. The background poller checks that time,
 //! from the first given-up call on. A reply that the other side is to pull stays registered until `RDMA_DONE`; the
 //! thread that waits checks that time.

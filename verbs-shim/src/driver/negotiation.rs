@@ -51,7 +51,7 @@ pub(crate) fn negotiate<V: Provider>(
     let deadline = Instant::now().checked_add(longest);
     while channel.negotiation() == Negotiation::Pending {
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
-        if let Err(error) = step(resources, buffers, channel, left) {
+        if let Err(error) = exchange_next(resources, buffers, channel, left) {
             channel.lost();
             let is_lost = matches!(error, Error::Disconnected | Error::TimedOut);
             if !is_lost || channel.negotiation() == Negotiation::Lost {
@@ -63,7 +63,7 @@ pub(crate) fn negotiate<V: Provider>(
 }
 
 /// Sends the next message, or takes the next completion.
-fn step<V: Provider>(
+fn exchange_next<V: Provider>(
     resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
@@ -77,10 +77,10 @@ fn step<V: Provider>(
             Ended::Refused(error) => error,
             _ => Error::Disconnected,
         })?;
-    if has_sent { Ok(()) } else { take(resources, buffers, channel, left) }
+    if has_sent { Ok(()) } else { take_completion(resources, buffers, channel, left) }
 }
 
-fn take<V: Provider>(
+fn take_completion<V: Provider>(
     resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
@@ -95,7 +95,7 @@ fn take<V: Provider>(
             let receive = buffers.received(receive).ok_or(Error::Disconnected)?;
             let look = |octets: &[u8]| channel.received(octets.get(..completion.length).unwrap_or_default());
             // No call was made, so no endpoint waits for this message.
-            let _nobody = buffers.look(resources, receive, look)?;
+            let _nobody = buffers.read_message(resources, receive, look)?;
             buffers.post_receive(resources, receive)?;
         }
         Posted::Send(slot) => {

@@ -59,7 +59,7 @@ impl<V: Verbs> Receives<V> {
         let Some(shared) = &resources.shared else {
             let slab = resources.verbs.register_slab(&resources.domain, count, size, Access::LOCAL_WRITE)?;
             let mut receives = Self { source: ReceiveSource::Own(Vec::new()), further, size, pending: 0 };
-            receives.add(resources, slab)?;
+            receives.add_receives(resources, slab)?;
             return Ok(receives);
         };
         let source = ReceiveSource::Shared(SharedMessages { shared: Arc::clone(shared), messages: Vec::new() });
@@ -84,7 +84,7 @@ impl<V: Verbs> Receives<V> {
     }
 
     /// Adds and posts own Receives.
-    pub(super) fn add(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
+    pub(super) fn add_receives(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
         let ReceiveSource::Own(regions) = &mut self.source else { return Ok(()) };
         let first = regions.len() as u32;
         regions.extend(slab);
@@ -130,7 +130,7 @@ impl<V: Verbs> Receives<V> {
         match &mut self.source {
             ReceiveSource::Own(regions) => {
                 let region = regions.get(name as usize).ok_or(Error::Range)?;
-                let local = Local::all(region, self.size);
+                let local = Local::whole_region(region, self.size);
                 resources.verbs.post_receive(&resources.queue_pair, Posted::Receive(name).to_id(), local)?;
             }
             ReceiveSource::Shared(messages) => messages.post(name, SharedMessage::None)?,

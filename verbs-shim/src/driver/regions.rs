@@ -51,7 +51,7 @@ impl<I: Copy + PartialEq + Into<RegistrationId>, R> Regions<I, R> {
         part: Option<Range<usize>>,
     ) {
         self.buffers.push(RegisteredBuffer { id, state: BufferState::Registering });
-        jobs.add(Job::Register(id.into(), buffer, part));
+        jobs.add_job(Job::Register(id.into(), buffer, part));
     }
 
     /// Requests another registration of a registered buffer whose handle is in use. Returns false after the last try.
@@ -69,7 +69,7 @@ impl<I: Copy + PartialEq + Into<RegistrationId>, R> Regions<I, R> {
             return false;
         };
         self.tries += 1;
-        jobs.add(Job::RegisterAgain(id.into(), region, part));
+        jobs.add_job(Job::RegisterAgain(id.into(), region, part));
         true
     }
 
@@ -124,7 +124,7 @@ impl<I: Copy + PartialEq + Into<RegistrationId>, R> Regions<I, R> {
         for buffer in self.buffers.iter_mut().filter(|buffer| matches(buffer.id)) {
             if let Some(region) = buffer.state.change(BufferState::Deregistering) {
                 released = true;
-                jobs.add(Job::Deregister(buffer.id.into(), region));
+                jobs.add_job(Job::Deregister(buffer.id.into(), region));
             }
         }
         released
@@ -204,7 +204,7 @@ mod tests {
         /// Runs the registrations and deregistrations that were requested, and returns their number.
         fn run_jobs(&mut self) -> usize {
             let domain = self.adapter.domain().unwrap();
-            let jobs = self.jobs.take();
+            let jobs = self.jobs.take_jobs();
             let count = jobs.len();
             for job in jobs {
                 match job {
@@ -219,7 +219,7 @@ mod tests {
                     }
                     _ => panic!("no other job was requested"),
                 }
-                self.jobs.end();
+                self.jobs.finish_job();
             }
             count
         }

@@ -33,10 +33,10 @@ pub(super) const READS: usize = 16;
 ///
 /// use rpcrdma_verbs::Settings;
 ///
-/// let settings = Settings::builder().calls(64).timeout(Some(Duration::from_secs(5))).build()?;
-/// assert_eq!((settings.calls(), settings.served()), (64, 0));
+/// let settings = Settings::builder().requested_credits(64).timeout(Some(Duration::from_secs(5))).build()?;
+/// assert_eq!((settings.requested_credits(), settings.granted_credits()), (64, 0));
 ///
-/// let refused = Settings::builder().calls(65).build().unwrap_err();
+/// let refused = Settings::builder().requested_credits(65).build().unwrap_err();
 /// assert_eq!(refused.to_string(), "calls: 65 is not within 0 to 64");
 /// # Ok::<(), rpcrdma_verbs::SettingsError>(())
 /// ```
@@ -124,15 +124,15 @@ impl Settings {
         SettingsBuilder(self)
     }
 
-    /// [`SettingsBuilder::calls`].
+    /// [`SettingsBuilder::requested_credits`].
     #[must_use]
-    pub const fn calls(&self) -> u32 {
+    pub const fn requested_credits(&self) -> u32 {
         self.calls
     }
 
-    /// [`SettingsBuilder::served`].
+    /// [`SettingsBuilder::granted_credits`].
     #[must_use]
-    pub const fn served(&self) -> u32 {
+    pub const fn granted_credits(&self) -> u32 {
         self.served
     }
 
@@ -244,7 +244,7 @@ impl SettingsBuilder {
     /// post. At most [`MAX_CALLS`]; 0 for an end that makes no calls. Further calls wait for a free slot; a future
     /// waits only while being polled. A call in flight takes 2 kB; the table for all calls exists from the first call
     /// on.
-    pub const fn calls(mut self, calls: u32) -> Self {
+    pub const fn requested_credits(mut self, calls: u32) -> Self {
         self.0.calls = calls;
         self
     }
@@ -257,7 +257,7 @@ impl SettingsBuilder {
     /// server makes a call that the client has not announced, the call ends with [`CallRefusal::NotAnswered`].
     ///
     /// [`CallRefusal::NotAnswered`]: rpcrdma::endpoint::requester::CallRefusal::NotAnswered
-    pub const fn served(mut self, calls: u32) -> Self {
+    pub const fn granted_credits(mut self, calls: u32) -> Self {
         self.0.served = calls;
         self
     }
@@ -283,7 +283,7 @@ impl SettingsBuilder {
     ///   ([`Depths::receiver_not_ready`](crate::Depths)). So calls are late and not lost. Receives are used for a short
     ///   time, until their message is read, but a thread that is busy in [`Service::call`](crate::Service::call) reads
     ///   none. So choose the number of messages that may come at one moment, from all clients together: more than the
-    ///   [`served`](Self::served) calls in flight of one client, and not below the number of clients that are active at
+    ///   [`granted_credits`](Self::granted_credits) calls in flight of one client, and not below the number of clients that are active at
     ///   once.
     /// - A client that begins a message and never ends that message occupies a Receive until the connection ends:
     ///   [`Server::with_connections`](crate::Server::with_connections) and
@@ -292,7 +292,7 @@ impl SettingsBuilder {
     ///   credits could fill all of them. That connection then ends, and the Receives return to the queue.
     /// - All connections are in one protection domain. So no memory can be exposed to a client, because other clients
     ///   could use that memory too (RFC 8166 section 8.1.1). Answering exposes none. The server's own
-    ///   [`calls`](Self::calls) have to fit inline with their replies: others end with
+    ///   [`requested_credits`](Self::requested_credits) have to fit inline with their replies: others end with
     ///   [`CallError::NotRegistered`](crate::CallError::NotRegistered) and [`Error::SharedDomain`].
     ///   [`provides_replies`](Self::provides_replies) cannot be combined with shared Receives.
     /// - iWARP adapters cannot share Receives, and [`Server::bind`](crate::Server::bind) fails with
@@ -335,7 +335,7 @@ impl SettingsBuilder {
         self
     }
 
-    /// Limits on the size of calls of the other side. Calls in flight can make this end hold [`served`](Self::served)
+    /// Limits on the size of calls of the other side. Calls in flight can make this end hold [`granted_credits`](Self::granted_credits)
     /// times that many octets, and the same again while the other side does not receive the replies.
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.0.limits = limits;
@@ -373,7 +373,7 @@ impl SettingsBuilder {
 
     /// Maximum time that a given-up call still waits for a reply. The other side does not know that nobody wants the
     /// reply, and may use the memory of the call, so the call keeps its buffers and its slot among the
-    /// [`calls`](Self::calls) until the reply has come. After this time the connection ends, with all calls, because
+    /// [`requested_credits`](Self::requested_credits) until the reply has come. After this time the connection ends, with all calls, because
     /// nothing else revokes the access to the memory; zero ends the connection at once. The server checks this time, or
     /// else the thread that serves futures.
     pub const fn grace(mut self, longest: Duration) -> Self {
@@ -393,9 +393,9 @@ impl SettingsBuilder {
     }
 
     /// Maximum number of given-up calls whose buffers are kept for
-    /// [`Connection::returned`](crate::Connection::returned). If there are more, the buffers of the oldest ones are
+    /// [`Connection::take_given_up_call`](crate::Connection::take_given_up_call). If there are more, the buffers of the oldest ones are
     /// freed.
-    pub const fn returned(mut self, calls: usize) -> Self {
+    pub const fn kept_given_up_calls(mut self, calls: usize) -> Self {
         self.0.returned = calls;
         self
     }
@@ -534,7 +534,8 @@ mod tests {
     #[test]
     fn each_end_announces_the_calls_of_its_direction() {
         let client = |calls: u32, served: u32, limits: Limits| {
-            let settings = Settings::builder().calls(calls).served(served).limits(limits).build().unwrap();
+            let settings =
+                Settings::builder().requested_credits(calls).granted_credits(served).limits(limits).build().unwrap();
             settings.client_properties().reverse_direction
         };
         let general = Limits::new();
@@ -552,7 +553,8 @@ mod tests {
         for (calls, served, level) in
             [(0, 1, ReverseDirection::NONE), (1, 1, ReverseDirection::GENL), (1, 0, ReverseDirection::GENL)]
         {
-            let settings = Settings::server().to_builder().calls(calls).served(served).build().unwrap();
+            let settings =
+                Settings::server().to_builder().requested_credits(calls).granted_credits(served).build().unwrap();
             assert_eq!(settings.server_properties().reverse_direction, level, "{calls} {served}");
         }
     }
@@ -570,10 +572,10 @@ mod tests {
         for (calls, served, of_version_1, of_both) in
             [(1, 0, (1, 0, 1), (5, 0, 9)), (2, 2, (4, 0, 4), (5, 4, 12)), (3, 5, (8, 0, 8), (8, 9, 16))]
         {
-            let builder = Settings::builder().calls(calls).served(served);
+            let builder = Settings::builder().requested_credits(calls).granted_credits(served);
             let [one, both] =
                 [Versions::ONE, Versions::all()].map(|versions| builder.clone().versions(versions).build().unwrap());
-            assert_eq!((one.calls(), one.served()), (calls, served));
+            assert_eq!((one.requested_credits(), one.granted_credits()), (calls, served));
             let counts = |(receives, further_receives, sends)| BufferCounts { receives, further_receives, sends };
             assert_eq!(one.buffers(), counts(of_version_1), "{calls} {served}");
             assert_eq!(both.buffers(), counts(of_both), "{calls} {served}");
@@ -584,8 +586,8 @@ mod tests {
     fn what_cannot_be_is_refused_by_name_value_and_limit() {
         let client = || Settings::builder();
         let refused = [
-            (client().calls(65), "calls: 65 is not within 0 to 64"),
-            (client().served(100), "served: 100 is not within 0 to 64"),
+            (client().requested_credits(65), "calls: 65 is not within 0 to 64"),
+            (client().granted_credits(100), "served: 100 is not within 0 to 64"),
             (client().send_size(1023), "send_size: 1023 is not within 1024 to 262144"),
             (client().receive_size(263_168), "receive_size: 263168 is not within 1024 to 262144"),
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
@@ -595,19 +597,20 @@ mod tests {
                 client().shared_receives(1).provides_replies(Some(Duration::ZERO)),
                 "provides_replies: exposes memory, which connections with shared_receives cannot",
             ),
-            (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
+            (client().requested_credits(0), "calls, served: both are 0, so nothing can be called or answered"),
             (client().keep_alive(Some(Duration::ZERO)), "keep_alive: the interval is zero"),
             (client().versions(Versions::empty()), "versions: at least one is required, and all must be known"),
-            (client().served(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
+            (client().granted_credits(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
             (
-                client().served(1).provides_replies(Some(Duration::ZERO)),
+                client().granted_credits(1).provides_replies(Some(Duration::ZERO)),
                 "provides_replies: needs calls or served to be 0",
             ),
         ];
         for (builder, why) in refused {
             assert_eq!(builder.build().unwrap_err().to_string(), why);
         }
-        let largest = client().calls(64).served(64).send_size(1024).receive_size(262_144).build().unwrap();
+        let largest =
+            client().requested_credits(64).granted_credits(64).send_size(1024).receive_size(262_144).build().unwrap();
         assert_eq!(largest.clone().to_builder().build(), Ok(largest));
         for usual in [Settings::client(), Settings::server()] {
             assert_eq!(usual.clone().to_builder().build(), Ok(usual), "the usual settings can be");

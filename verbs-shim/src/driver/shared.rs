@@ -94,8 +94,8 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Returns the next given-up call whose buffers the peer can no longer access.
-    pub(crate) fn returned(&self) -> Option<Call> {
-        self.lock().calling.returned()
+    pub(crate) fn take_given_up_call(&self) -> Option<Call> {
+        self.lock().calling.take_given_up_call()
     }
 
     /// Returns the final reason for the end of the connection.
@@ -155,7 +155,7 @@ impl<V: Provider> SharedConnection<V> {
         let (mut left, mut looked) = (timeout, false);
         let mut state = self.lock();
         loop {
-            if let Some(delivered) = state.answering.as_mut().and_then(Answering::next) {
+            if let Some(delivered) = state.answering.as_mut().and_then(Answering::next_call) {
                 return Ok(Some(delivered));
             }
             if state.closed {
@@ -260,7 +260,7 @@ impl<V: Provider> SharedConnection<V> {
             if !state.jobs.are_waiting() {
                 return state;
             }
-            let mut jobs = state.jobs.take();
+            let mut jobs = state.jobs.take_jobs();
             while let Some(job) = jobs.pop_front() {
                 drop(state);
                 let done = job.run(&self.resources);
@@ -268,7 +268,7 @@ impl<V: Provider> SharedConnection<V> {
                 state.done(&self.resources, done);
                 self.notify(&mut state);
             }
-            state.jobs.keep(jobs);
+            state.jobs.keep_queue(jobs);
         }
     }
 
@@ -294,7 +294,7 @@ impl<V: Provider> SharedConnection<V> {
         let armed = self.resources.verbs.watch(&self.resources.queue_pair, watch.waiter(), watch.key());
         Some(armed.unwrap_or_else(|error| {
             let mut state = self.lock();
-            state.end(Ended::Refused(error));
+            state.end_connection(Ended::Refused(error));
             self.finish(state);
             Armed::Ready
         }))
@@ -356,17 +356,22 @@ impl<V: Provider> SharedConnection<V> {
         position: QueuePosition,
         deadline: Option<Instant>,
     ) -> Result<(), CallError> {
-        let ticket = self.begin(call, position, deadline)?;
+        let ticket = self.begin_call(call, position, deadline)?;
         trace::called(self.peer, call.xid());
         self.wait(ticket, call, deadline)
     }
 
     /// Begins a call, as soon as a slot is free.
-    fn begin(&self, call: &mut Call, position: QueuePosition, deadline: Option<Instant>) -> Result<usize, CallError> {
+    fn begin_call(
+        &self,
+        call: &mut Call,
+        position: QueuePosition,
+        deadline: Option<Instant>,
+    ) -> Result<usize, CallError> {
         let mut waits = InCallQueue { shared: self, position };
         let mut state = self.lock();
         loop {
-            let begun = state.begin(&self.resources, call, &mut waits.position, WaitMode::Thread).transpose();
+            let begun = state.begin_call(&self.resources, call, &mut waits.position, WaitMode::Thread).transpose();
             // The end of the connection is reported once the buffers of all calls are back.
             if let Some(begun) = begun
                 && (begun.is_ok() || !state.is_ending())
@@ -445,7 +450,7 @@ impl<V: Provider> SharedConnection<V> {
     /// Ends the connection for this reason.
     pub(crate) fn end_because(&self, ended: Ended) {
         let mut state = self.lock();
-        state.end(ended);
+        state.end_connection(ended);
         self.finish(state);
     }
 
@@ -483,7 +488,7 @@ impl<V: Provider> OwnedConnection<V> {
         } else if state.is_served_by(current().id()) {
             self.finish(state);
         } else if let Some(driver) = self.driver(&state) {
-            state.jobs.leave();
+            state.jobs.leave_jobs();
             driver.wake();
             self.release(state);
         } else {
@@ -570,10 +575,10 @@ impl<V: Provider> Driven for SharedConnection<V> {
         }
     }
 
-    fn end(&self) {
+    fn end_connection(&self) {
         let mut state = self.lock();
         state.jobs.take_over();
-        state.end(Ended::Here);
+        state.end_connection(Ended::Here);
         drop(self.progress(state, Duration::ZERO));
     }
 }

@@ -45,7 +45,7 @@ impl<V: Verbs> SharedReceives<V> {
 
     /// Posts a Receive that no connection holds any more.
     pub(super) fn post(&self, receive: u32) -> Result<(), Error> {
-        let local = Local::all(self.region(receive)?, self.size);
+        let local = Local::whole_region(self.region(receive)?, self.size);
         self.verbs.post_shared_receive(&self.queue, Posted::Receive(receive).to_id(), local)
     }
 }

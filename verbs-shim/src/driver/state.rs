@@ -151,7 +151,7 @@ impl<V: Provider> ConnectionState<V> {
             self.calling.agree(calls, self.channel.segment_limits());
             self.answering.iter_mut().for_each(|answering| answering.agree(answers));
             if let Some(slab) = self.buffers.take_further_receives() {
-                self.jobs.add(Job::RegisterReceives(slab));
+                self.jobs.add_job(Job::RegisterReceives(slab));
             }
         }
     }
@@ -174,7 +174,7 @@ impl<V: Provider> ConnectionState<V> {
             Ok(None) => false,
             Ok(Some(completion)) => {
                 if let Err(ended) = self.happened(&completion) {
-                    self.end(ended);
+                    self.end_connection(ended);
                 }
                 true
             }
@@ -183,12 +183,12 @@ impl<V: Provider> ConnectionState<V> {
                 false
             }
             Err(Error::Removed) => {
-                self.end(Ended::Removed);
+                self.end_connection(Ended::Removed);
                 self.close(resources);
                 false
             }
             Err(error) => {
-                self.end(Ended::from(error));
+                self.end_connection(Ended::from(error));
                 false
             }
         }
@@ -239,22 +239,22 @@ impl<V: Provider> ConnectionState<V> {
     /// endpoints.
     pub(crate) fn carry_out(&mut self, resources: &Resources<V>) {
         while self.closed || self.buffers.are_ready() {
-            match self.step(resources) {
+            match self.carry_out_next(resources) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(ended) => {
-                    self.end(ended);
+                    self.end_connection(ended);
                     break;
                 }
             }
         }
         if let Err(error) = self.keep_arrived(resources) {
-            self.end(error.into());
+            self.end_connection(error.into());
         }
         if !self.closed
             && let Some(slab) = self.buffers.take_further_sends()
         {
-            self.jobs.add(Job::RegisterSends(slab));
+            self.jobs.add_job(Job::RegisterSends(slab));
         }
     }
 
@@ -262,10 +262,10 @@ impl<V: Provider> ConnectionState<V> {
     /// occupy shared Receives.
     fn keep_arrived(&mut self, resources: &Resources<V>) -> Result<(), Error> {
         let Self { buffers, arrived, .. } = self;
-        arrived.iter().try_for_each(|arrived| buffers.keep(resources, arrived.receive, arrived.length))
+        arrived.iter().try_for_each(|arrived| buffers.keep_message(resources, arrived.receive, arrived.length))
     }
 
-    pub(super) fn step(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
+    pub(super) fn carry_out_next(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         if self.say(resources)? {
             return Ok(true);
         }
@@ -277,11 +277,11 @@ impl<V: Provider> ConnectionState<V> {
             let calls = waiting.iter().filter(|arrived| buffers.uses_credit(arrived.receive)).count();
             (answering.occupied(), Some(answering.owed().saturating_add(calls as u32)))
         });
-        if calling.step(resources, buffers, jobs, &mut flow_control, occupied, owed)? {
+        if calling.carry_out_next(resources, buffers, jobs, &mut flow_control, occupied, owed)? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(resources, buffers, jobs, &mut flow_control, occupied)?
+            && answering.carry_out_next(resources, buffers, jobs, &mut flow_control, occupied)?
         {
             return Ok(true);
         }
@@ -290,7 +290,7 @@ impl<V: Provider> ConnectionState<V> {
         }
         let Some(arrived) = self.arrived.pop_front() else { return Ok(false) };
         let version = self.version();
-        let received = self.take(resources, &arrived)?;
+        let received = self.pass_message(resources, &arrived)?;
         let is_agreed = self.version() != version;
         if is_agreed || received == Arrival::Properties {
             self.agree();
@@ -307,7 +307,7 @@ impl<V: Provider> ConnectionState<V> {
             return Ok(false);
         };
         let Some(Arrived { receive, length, .. }) = self.waiting.pop_front() else { return Ok(false) };
-        self.buffers.look(resources, receive, |octets| {
+        self.buffers.read_message(resources, receive, |octets| {
             answering.received(receive, octets.get(..length).unwrap_or_default())
         })??;
         Ok(true)
@@ -324,11 +324,11 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Passes a received message to the endpoint for that kind of message. Returns the kind.
-    fn take(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
+    fn pass_message(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
-        let (received, goes_on) = buffers.look(resources, receive, |octets| {
+        let (received, goes_on) = buffers.read_message(resources, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             let received = channel.received(octets);
             let arrival = match received {
@@ -378,7 +378,7 @@ impl<V: Provider> ConnectionState<V> {
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
             receive = self.buffers.copy(resources, receive, length)?;
         } else {
-            self.buffers.keep(resources, receive, length)?;
+            self.buffers.keep_message(resources, receive, length)?;
         }
         self.waiting.push_back(Arrived { receive, length, invalidated });
         Ok(())
@@ -387,7 +387,7 @@ impl<V: Provider> ConnectionState<V> {
     /// Passes the outcome of a job to the endpoints, and carries out their requests.
     pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
         let Self { buffers, calling, answering, jobs, .. } = self;
-        jobs.end();
+        jobs.finish_job();
         let told = match (done, answering) {
             (Done::Registered(RegistrationId::Call(registration), registered), _) => {
                 calling.registered(resources, jobs, registration, registered)
@@ -421,14 +421,14 @@ impl<V: Provider> ConnectionState<V> {
             (Done::Disconnected(Ok(())) | Done::Registered(..) | Done::Deregistered(..), _) => Ok(()),
         };
         if let Err(ended) = told {
-            self.end(ended);
+            self.end_connection(ended);
         }
         self.carry_out(resources);
     }
 
     /// Begins a call. Returns `None` without a free slot, or behind others that wait for one; `mode` says if the call
     /// then waits in the queue.
-    pub(crate) fn begin(
+    pub(crate) fn begin_call(
         &mut self,
         resources: &Resources<V>,
         call: &mut Call,
@@ -444,7 +444,7 @@ impl<V: Provider> ConnectionState<V> {
             self.calling.wait(position, mode);
             return Ok(None);
         }
-        let ticket = self.calling.begin(call, position, mode)?;
+        let ticket = self.calling.begin_call(call, position, mode)?;
         self.carry_out(resources);
         Ok(ticket)
     }
@@ -464,8 +464,8 @@ impl<V: Provider> ConnectionState<V> {
     /// Returns the earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
-        let keep_alive = self.keep_alive.as_ref().filter(|_| self.ended.is_none()).map(KeepAlive::next);
-        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).chain(self.calling.alarms.next()).min()
+        let keep_alive = self.keep_alive.as_ref().filter(|_| self.ended.is_none()).map(KeepAlive::next_check);
+        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).chain(self.calling.alarms.next_alarm()).min()
     }
 
     /// Returns the deadline of the oldest given-up call.
@@ -502,10 +502,10 @@ impl<V: Provider> ConnectionState<V> {
             Check::Alive => {}
             Check::Probe => {
                 if let Err(error) = self.buffers.keep_alive(resources) {
-                    self.end(Ended::from(error));
+                    self.end_connection(Ended::from(error));
                 }
             }
-            Check::Silent => self.end(Ended::Silent),
+            Check::Silent => self.end_connection(Ended::Silent),
         }
     }
 
@@ -521,18 +521,18 @@ impl<V: Provider> ConnectionState<V> {
         }
         self.calling.ring(now);
         if self.grace_ends().is_some_and(|ends| ends <= now) {
-            self.end(Ended::Unanswered);
+            self.end_connection(Ended::Unanswered);
         }
         self.carry_out(resources);
     }
 
     /// Ends the connection. The connection is over when the last completion was taken.
-    pub(super) fn end(&mut self, ended: Ended) {
+    pub(super) fn end_connection(&mut self, ended: Ended) {
         let is_here = ended == Ended::Here;
         match &self.ended {
             None => {
                 self.ended = Some(ended);
-                self.jobs.add(Job::Disconnect);
+                self.jobs.add_job(Job::Disconnect);
             }
             // Posting failed or work was flushed because the connection was over, before the reason was taken.
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..) | Ended::Removed | Ended::Refused(_)) => {
@@ -600,10 +600,10 @@ impl<V: Provider> ConnectionState<V> {
             // Its requests are no longer of use.
             let mut flow_control = FlowControl::new(channel, 0);
             while matches!(
-                calling.step(resources, buffers, jobs, &mut flow_control, 0, None),
+                calling.carry_out_next(resources, buffers, jobs, &mut flow_control, 0, None),
                 Ok(true) | Err(Ended::Peer)
             ) {}
-            let _ = buffers.look(resources, receive, |octets| {
+            let _ = buffers.read_message(resources, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 let is_reply = match channel.received(octets) {
                     Arrival::Version1 => answering.is_none() || calling.direction(octets) == Direction::Reply,

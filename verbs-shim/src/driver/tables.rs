@@ -154,7 +154,7 @@ impl LazyRequester {
     }
 
     /// Returns the Requester, for a call.
-    pub(super) fn get(&mut self) -> &mut dyn AnyRequester {
+    pub(super) fn get_requester(&mut self) -> &mut dyn AnyRequester {
         let Self { requester, settings } = self;
         &mut **requester.get_or_insert_with(|| settings.make())
     }

@@ -22,7 +22,7 @@ pub(crate) trait Driven: Send + Sync {
     fn drive(&self, watch: &Watch);
 
     /// Ends the connection: nobody owns the connection any more.
-    fn end(&self);
+    fn end_connection(&self);
 }
 
 /// A connection that nobody holds any more. Dropping this value passes the connection to the driver.
@@ -48,7 +48,7 @@ struct DriverTable {
 static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
 impl Driver {
-    fn begin() -> Result<&'static Self, Error> {
+    fn start_driver() -> Result<&'static Self, Error> {
         let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = *driver {
             return Ok(driver);
@@ -74,7 +74,7 @@ impl Driver {
             drop(table);
             // A waker that panics is gone, but the other futures must not wait for ever.
             if let Some(dropped) = dropped {
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| dropped.end()));
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| dropped.end_connection()));
                 self.forget(key);
             } else if let Some(connection) = connection {
                 let watch = Watch::new(&self.waiter, key);
@@ -107,7 +107,7 @@ impl DroppedConnection {
 impl Drop for DroppedConnection {
     fn drop(&mut self) {
         // There is a driver, because it has driven this connection.
-        if let (Some(connection), Ok(driver)) = (self.connection.take(), Driver::begin()) {
+        if let (Some(connection), Ok(driver)) = (self.connection.take(), Driver::start_driver()) {
             driver.table().dropped.insert(self.driver.key(), connection);
         }
         self.driver.wake();
@@ -116,7 +116,7 @@ impl Drop for DroppedConnection {
 
 /// Passes a connection to the driver. The returned watch wakes the driver for this connection.
 pub(crate) fn drive(connection: Weak<dyn Driven>) -> Result<Watch, Error> {
-    let driver = Driver::begin()?;
+    let driver = Driver::start_driver()?;
     let mut table = driver.table();
     table.last += 1;
     let key = table.last;

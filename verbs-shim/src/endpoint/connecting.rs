@@ -130,10 +130,10 @@ impl<V: Provider> Client<V> {
             }
             let late = waits.is_some_and(|waits| waits < Instant::now());
             let outcome = if late { Err(Error::TimedOut) } else { Self::connect(&verbs, address, &settings) };
-            end(&shared, outcome);
+            finish_attempt(&shared, outcome);
         };
         if let Err(error) = POOL.run(Box::new(job)) {
-            end(&attempt, Err(error));
+            finish_attempt(&attempt, Err(error));
         }
         Connecting { attempt }
     }
@@ -144,7 +144,7 @@ fn lock<V: Provider>(attempt: &Mutex<SetUp<V>>) -> MutexGuard<'_, SetUp<V>> {
 }
 
 /// Passes the outcome to the future, unless the attempt was given up.
-fn end<V: Provider>(attempt: &Mutex<SetUp<V>>, outcome: Result<Client<V>, Error>) {
+fn finish_attempt<V: Provider>(attempt: &Mutex<SetUp<V>>, outcome: Result<Client<V>, Error>) {
     let mut attempt = lock(attempt);
     if let SetUp::UnderWay(waker) = &mut *attempt {
         let waker = waker.take();

@@ -29,7 +29,7 @@ use crate::verbs::{Armed, Error};
 /// does, because a task may be the last owner.
 ///
 /// Each end makes and answers calls; a client's end answers calls only if
-/// [`SettingsBuilder::served`](crate::SettingsBuilder::served) is not 0 (RFC 8167).
+/// [`SettingsBuilder::granted_credits`](crate::SettingsBuilder::granted_credits) is not 0 (RFC 8167).
 ///
 /// ```
 /// use std::thread;
@@ -105,7 +105,7 @@ impl<V: Provider> Connection<V> {
             Negotiation::Agreed(_) => {
                 let owned = OwnedConnection::new(resources, buffers, channel, terms, address, settings, &[]);
                 owned.attend_when_idle();
-                Ok(Attempt::Connected(Self::of(Arc::new(owned))))
+                Ok(Attempt::Connected(Self::from_shared(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
             Negotiation::Impossible | Negotiation::Lost | Negotiation::Pending => Err(Error::Version),
@@ -121,10 +121,10 @@ impl<V: Provider> Connection<V> {
         shared: Option<&Arc<SharedReceives<V>>>,
         refused: &[u32],
     ) -> Result<Self, Error> {
-        Self::told(verbs.peer(&request), Self::take(verbs, request, settings, shared, refused))
+        Self::told(verbs.peer(&request), Self::accept_request(verbs, request, settings, shared, refused))
     }
 
-    fn take(
+    fn accept_request(
         verbs: &V,
         request: V::Request,
         settings: &Settings,
@@ -139,11 +139,13 @@ impl<V: Provider> Connection<V> {
         let terms = ConnectionTerms { calls: Terms::reverse(&agreement), answers: Terms::forward(&agreement) };
         let mut channel = Channel::server(settings.versions(), settings.server_properties());
         settings.authenticate(&mut channel);
-        Ok(Self::of(Arc::new(OwnedConnection::new(resources, buffers, channel, terms, peer, settings, refused))))
+        Ok(Self::from_shared(Arc::new(OwnedConnection::new(
+            resources, buffers, channel, terms, peer, settings, refused,
+        ))))
     }
 
     /// The end of the connection on which a request came.
-    pub(crate) const fn of(shared: Arc<OwnedConnection<V>>) -> Self {
+    pub(crate) const fn from_shared(shared: Arc<OwnedConnection<V>>) -> Self {
         Self { shared }
     }
 
@@ -181,11 +183,11 @@ impl<V: Provider> Connection<V> {
 
     /// Returns the next given-up call whose buffers the peer can no longer access: the reply has come, or the
     /// connection has ended. Calls are given up by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), or by
-    /// dropping the [`Pending`]. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) is the maximum number
+    /// dropping the [`Pending`]. [`SettingsBuilder::kept_given_up_calls`](crate::SettingsBuilder::kept_given_up_calls) is the maximum number
     /// kept. This does not take completions; only calls that wait do, and [`request`](Self::request).
     #[must_use]
-    pub fn returned(&self) -> Option<Call> {
-        self.shared.returned()
+    pub fn take_given_up_call(&self) -> Option<Call> {
+        self.shared.take_given_up_call()
     }
 
     /// The address of the other end.

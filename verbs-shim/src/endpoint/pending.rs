@@ -19,7 +19,7 @@ use crate::trace;
 /// Dropping this value gives the call up, without harm to others. The other side does not know that: a call that was
 /// sent keeps buffers and slot until the reply has come, for at most
 /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
-/// [returned](crate::Connection::returned).
+/// [returned](crate::Connection::take_given_up_call).
 ///
 /// The future ends with [`CallError::TimedOut`] after the [timeout of the call](Call::with_timeout).
 /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to blocking callers only: without a timeout of
@@ -77,14 +77,14 @@ impl<V: Provider> Pending<V> {
         let (ticket, position, refused, alarm) = (None, None, None, None);
         let mut pending = Self { shared, call, ticket, position, refused, deadline, limit, alarm };
         // It enters the queue only when somebody waits for it; otherwise it could be first while nobody polls it.
-        pending.begin(WaitMode::Never);
+        pending.begin_call(WaitMode::Never);
         pending
     }
 
-    fn begin(&mut self, mode: WaitMode<'_>) {
+    fn begin_call(&mut self, mode: WaitMode<'_>) {
         let Some(call) = &mut self.call else { return };
         let mut state = self.shared.lock();
-        match state.begin(self.shared.resources(), call, &mut self.position, mode) {
+        match state.begin_call(self.shared.resources(), call, &mut self.position, mode) {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
@@ -155,7 +155,7 @@ impl<V: Provider> Future for Pending<V> {
             context.waker().wake_by_ref();
         }
         if this.ticket.is_none() && this.refused.is_none() {
-            this.begin(WaitMode::Future(context.waker()));
+            this.begin_call(WaitMode::Future(context.waker()));
         }
         if let Some(refused) = this.refused.take() {
             let call = this.call.take().unwrap_or_default();
@@ -197,7 +197,7 @@ impl<V: Provider> Pending<V> {
                 (waker, state.has_grace())
             }
             (None, call) => {
-                call.into_iter().for_each(|call| state.calling().keep(call));
+                call.into_iter().for_each(|call| state.calling().keep_buffers(call));
                 (None, false)
             }
         };

@@ -149,7 +149,7 @@ impl<V: Provider> Reconnecting<V> {
             let client = self.shared().client(self.pauses, deadline);
             let client = client.map_err(|error| CallError::NotConnected(error, attempts.progress))?;
             let outcome = client.connection().call_until(call, deadline);
-            if let Some(outcome) = attempts.end(call, outcome) {
+            if let Some(outcome) = attempts.end_attempt(call, outcome) {
                 return outcome;
             }
             self.shared().lost(&client);
@@ -193,22 +193,22 @@ struct Attempts {
 
 impl Attempts {
     /// Returns the outcome of the call, if this attempt was the last. `None` if the call is to be made again.
-    fn end(&mut self, call: &Call, outcome: Result<(), CallError>) -> Option<Result<(), CallError>> {
+    fn end_attempt(&mut self, call: &Call, outcome: Result<(), CallError>) -> Option<Result<(), CallError>> {
         match outcome {
             Err(CallError::Lost(ended, progress)) => {
-                self.add(progress);
+                self.add_progress(progress);
                 let again = self.progress == Progress::NotSent || call.is_repeatable();
                 (!again).then_some(Err(CallError::Lost(ended, self.progress)))
             }
             Err(CallError::TimedOut(progress)) => {
-                self.add(progress);
+                self.add_progress(progress);
                 Some(Err(CallError::TimedOut(self.progress)))
             }
             outcome => Some(outcome),
         }
     }
 
-    fn add(&mut self, progress: Progress) {
+    fn add_progress(&mut self, progress: Progress) {
         if progress == Progress::Sent {
             self.progress = Progress::Sent;
         }
@@ -445,7 +445,7 @@ impl<V: Provider> Future for ReconnectingCall<V> {
                         this.stage = Stage::Made(client, pending);
                         return Poll::Pending;
                     };
-                    if let Some(ended) = this.attempts.end(&call, ended) {
+                    if let Some(ended) = this.attempts.end_attempt(&call, ended) {
                         call.release_xid();
                         return Poll::Ready(CallOutcome { call, ended });
                     }

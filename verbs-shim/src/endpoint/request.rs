@@ -76,7 +76,7 @@ impl<V: Provider> Request<V> {
     /// The connection of the request, to call back or to disconnect.
     #[must_use]
     pub fn connection(&self) -> Connection<V> {
-        Connection::of(Arc::clone(&self.shared))
+        Connection::from_shared(Arc::clone(&self.shared))
     }
 
     /// The header of the call, and the arguments.
@@ -150,7 +150,7 @@ impl<V: Provider> Request<V> {
     pub fn answer_with(mut self, body: ReplyBody<'_>) -> Result<Form, ReplyFault> {
         let header = rpc::RpcReply { xid: self.xid(), body };
         trace::refused(self.peer(), &header);
-        begin(&header, &mut [0; 32 + Auth::MAX_BODY], self.reply());
+        write_header(&header, &mut [0; 32 + Auth::MAX_BODY], self.reply());
         self.send()
     }
 
@@ -181,16 +181,16 @@ impl<V: Provider> Request<V> {
 
 /// Starts `reply` with this header.
 #[inline]
-fn begin(header: &rpc::RpcReply<'_>, room: &mut [u8], reply: &mut Stream) {
+fn write_header(header: &rpc::RpcReply<'_>, room: &mut [u8], reply: &mut Stream) {
     if let Ok(length) = header.encode(room) {
-        reply.begin(room.get(..length).unwrap_or_default());
+        reply.start_with(room.get(..length).unwrap_or_default());
     }
 }
 
 #[inline]
 fn begin_accepted(xid: u32, status: AcceptStatus, reply: &mut Stream) {
     let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
-    begin(&rpc::RpcReply { xid, body }, &mut [0; 24], reply);
+    write_header(&rpc::RpcReply { xid, body }, &mut [0; 24], reply);
 }
 
 /// Starts `reply` with the header of a successful reply; the results follow.

@@ -246,7 +246,7 @@ impl Stopper {
     }
 
     /// Wakes `waker` when the server is stopped, or at once if that was before.
-    pub(crate) fn tell(&self, waker: Waker) {
+    pub(crate) fn wake_when_stopped(&self, waker: Waker) {
         self.wakers().push(waker);
         if self.is_stopped() {
             self.stop();

@@ -122,7 +122,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
             PoolState { served: HashMap::new(), last: STOP, waiting: 0, stage: PoolStage::Serving, failed: None };
         let (waiter, listener) = (Waiter::new()?, Waiter::new()?);
         listener.wake(LISTENER);
-        [&waiter, &listener].into_iter().for_each(|waiter| server.stop.tell(waiter.waker(STOP)));
+        [&waiter, &listener].into_iter().for_each(|waiter| server.stop.wake_when_stopped(waiter.waker(STOP)));
         Ok(Self { server, service, waiter, listener, state: Mutex::new(state) })
     }
 
@@ -138,7 +138,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     /// Adds a thread.
     fn spawn<'scope>(&'scope self, threads: &Arc<Threads<'scope, '_>>) -> Result<(), Error> {
         let others = Arc::clone(threads);
-        threads.begin("rpcrdma server", move || self.work(&others))
+        threads.start_thread("rpcrdma server", move || self.work(&others))
     }
 
     /// Main loop of each thread.
@@ -256,7 +256,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
             return;
         }
         match server.connection(request) {
-            Ok(connection) => self.begin(connection),
+            Ok(connection) => self.add_connection(connection),
             Err(error) => self.failed(peer, &error),
         }
     }
@@ -267,7 +267,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     }
 
     /// Adds a connection.
-    fn begin(&self, connection: Connection<V>) {
+    fn add_connection(&self, connection: Connection<V>) {
         let mut state = self.lock();
         state.last += 1;
         let watch = Watch::new(&self.waiter, state.last);
@@ -291,7 +291,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     /// Serves a connection until there is nothing to do, or the connection has ended.
     fn serve(&self, key: u64) {
         let Some(served) = self.lock().served.get(&key).map(Arc::clone) else { return };
-        if !served.begin() {
+        if !served.begin_serving() {
             return;
         }
         let removal = Removal { pool: self, key, served: &served };
@@ -302,7 +302,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }
-            if served.arm(self.server.idle) == Armed::Quiet && served.end() {
+            if served.arm(self.server.idle) == Armed::Quiet && served.end_serving() {
                 mem::forget(removal);
                 return;
             }
@@ -348,14 +348,14 @@ impl<V: Provider> ServedConnection<V> {
 
     /// Begins to serve a connection. Returns false if another thread serves the connection, which then does so once
     /// more.
-    fn begin(&self) -> bool {
+    fn begin_serving(&self) -> bool {
         let mut serve_state = self.serve_state();
         *serve_state = if *serve_state == ServeState::Idle { ServeState::Busy } else { ServeState::Repeat };
         *serve_state == ServeState::Busy
     }
 
     /// Stops serving a connection. Returns false if there was another event meanwhile.
-    fn end(&self) -> bool {
+    fn end_serving(&self) -> bool {
         let mut serve_state = self.serve_state();
         *serve_state = if *serve_state == ServeState::Repeat { ServeState::Busy } else { ServeState::Idle };
         *serve_state == ServeState::Idle

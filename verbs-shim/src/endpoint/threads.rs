@@ -33,7 +33,7 @@ impl<'scope, 'env> Threads<'scope, 'env> {
     }
 
     /// Begins a thread; [`Error::Threads`] if the operating system has none.
-    pub(crate) fn begin(&self, name: &str, run: impl FnOnce() + Send + 'scope) -> Result<(), Error> {
+    pub(crate) fn start_thread(&self, name: &str, run: impl FnOnce() + Send + 'scope) -> Result<(), Error> {
         let begun = thread::Builder::new().name(name.to_owned()).spawn_scoped(self.scope, run);
         self.lock().begun.push(begun.map_err(|_| Error::Threads)?);
         self.join_ended();
@@ -78,7 +78,7 @@ mod tests {
         thread::scope(|scope| {
             let threads = Threads::new(scope);
             for _ in 0..100 {
-                threads.begin("short", || {}).unwrap();
+                threads.start_thread("short", || {}).unwrap();
                 while !threads.lock().begun.iter().all(ScopedJoinHandle::is_finished) {
                     thread::yield_now();
                 }

@@ -46,7 +46,7 @@ impl<V: Provider> WeakConnection<V> {
     /// [ended](Connection::ended).
     #[must_use]
     pub fn upgrade(&self) -> Option<Connection<V>> {
-        self.0.upgrade().map(Connection::of)
+        self.0.upgrade().map(Connection::from_shared)
     }
 }
 

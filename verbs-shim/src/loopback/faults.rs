@@ -69,12 +69,12 @@ impl SetUpFault {
 /// use rpcrdma_verbs::loopback::{Fault, Faults};
 ///
 /// let plan = Faults::none().at(2, Fault::Delay(Duration::from_millis(1))).at(5, Fault::LoseAfter);
-/// assert_eq!((plan.of(1), plan.of(5)), (None, Some(Fault::LoseAfter)));
+/// assert_eq!((plan.fault_at(1), plan.fault_at(5)), (None, Some(Fault::LoseAfter)));
 ///
 /// // One step in ten, from a seed.
 /// let struck = |seed| {
 ///     let random = Faults::seeded(seed, 10, &[Fault::LoseBefore, Fault::LoseAfter]);
-///     (0..100).map(|step| random.of(step)).collect::<Vec<_>>()
+///     (0..100).map(|step| random.fault_at(step)).collect::<Vec<_>>()
 /// };
 /// assert_eq!(struck(42), struck(42));
 /// ```
@@ -154,8 +154,8 @@ impl Faults {
 
     /// The fault at a step.
     #[must_use]
-    pub fn of(&self, step: u64) -> Option<Fault> {
-        self.steps.get(&step).copied().or_else(|| self.random.as_ref()?.of(step))
+    pub fn fault_at(&self, step: u64) -> Option<Fault> {
+        self.steps.get(&step).copied().or_else(|| self.random.as_ref()?.fault_at(step))
     }
 }
 
@@ -165,8 +165,8 @@ impl Plan {
     }
 
     /// Returns the fault of a step.
-    pub(super) fn of(self: &Arc<Self>, step: u64) -> Option<Strike> {
-        self.faults.of(step).map(|fault| Strike { fault, plan: Arc::clone(self) })
+    pub(super) fn strike_at(self: &Arc<Self>, step: u64) -> Option<Strike> {
+        self.faults.fault_at(step).map(|fault| Strike { fault, plan: Arc::clone(self) })
     }
 
     pub(super) fn injected(&self) -> Injected {
@@ -230,7 +230,7 @@ impl Strike {
 }
 
 impl Random {
-    fn of(&self, step: u64) -> Option<Fault> {
+    fn fault_at(&self, step: u64) -> Option<Fault> {
         let number = mixed(self.seed ^ mixed(step));
         let which = (number >> 32).checked_rem(self.faults.len() as u64)?;
         let strikes = (number & 0xffff_ffff).checked_rem(self.one_in)? == 0;
@@ -297,7 +297,7 @@ mod tests {
         let is_connected = client.connected(&ours, TIMEOUT).is_ok();
         let status = is_connected.then(|| {
             let write = Operation::Write(server.segment(&remote).into());
-            client.post(&ours, Work::new(1, write, Local::all(&local, 8))).unwrap();
+            client.post(&ours, Work::new(1, write, Local::whole_region(&local, 8))).unwrap();
             client.completion(&ours, TIMEOUT).unwrap().unwrap().status
         });
         Observed { is_connected, is_delayed: begun.elapsed() >= DELAY, status, injected: client.injected().total() }
@@ -332,13 +332,13 @@ mod tests {
     fn seeded_faults_strike_at_the_rate_and_differ_by_seed() {
         let struck = |seed| {
             let plan = Faults::seeded(seed, 8, &[Fault::LoseBefore, Fault::LoseAfter]);
-            (0..8000).map(move |step| plan.of(step)).collect::<Vec<_>>()
+            (0..8000).map(move |step| plan.fault_at(step)).collect::<Vec<_>>()
         };
         let count = |fault| struck(1).into_iter().filter(|found| *found == Some(fault)).count();
         assert!((400..600).contains(&count(Fault::LoseBefore)), "{}", count(Fault::LoseBefore));
         assert!((400..600).contains(&count(Fault::LoseAfter)), "{}", count(Fault::LoseAfter));
         assert_ne!(struck(1), struck(2));
-        assert_eq!(Faults::seeded(1, 0, &[Fault::LoseBefore]).of(1), None);
-        assert_eq!(Faults::seeded(1, 1, &[]).of(1), None);
+        assert_eq!(Faults::seeded(1, 0, &[Fault::LoseBefore]).fault_at(1), None);
+        assert_eq!(Faults::seeded(1, 1, &[]).fault_at(1), None);
     }
 }

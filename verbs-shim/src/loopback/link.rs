@@ -171,7 +171,7 @@ impl Link {
         if over || state.half(side).is_some_and(|half| !half.completions.is_empty()) {
             return Armed::Ready;
         }
-        if let Some(next) = state.next(now) {
+        if let Some(next) = state.next_wakeup(now) {
             watch.wake_at(next);
         }
         self.wakeup.watch(side, watch);
@@ -191,9 +191,9 @@ impl Link {
 
     /// Ends the connection from one side, whose queue pair is gone.
     pub(super) fn abandon(&self, by: Side) {
-        self.end(by);
+        self.end_connection(by);
         // As in `end`. Without the lock, Receives of a shared queue return to it when the connection is freed.
-        if !memory::held()
+        if !memory::is_memory_held()
             && let Some(half) = self.lock().half(by)
         {
             half.receives.give_back();
@@ -201,11 +201,11 @@ impl Link {
     }
 
     /// Ends the connection from one side, if open.
-    pub(super) fn end(&self, by: Side) {
+    pub(super) fn end_connection(&self, by: Side) {
         self.ended.fetch_or(by.flag(), Ordering::Release);
         // A thread that holds memory must not wait for the lock, whose owner may be waiting for that memory; the next
         // thread that locks it will see the end.
-        if !memory::held() {
+        if !memory::is_memory_held() {
             drop(self.lock());
         }
         self.notify();
@@ -213,9 +213,9 @@ impl Link {
 
     /// Fails the request for this connection, if not answered yet.
     pub(super) fn refuse(&self, error: Error) {
-        if memory::held() {
+        if memory::is_memory_held() {
             // As in `end`; the reason is then lost.
-            self.end(Side::Passive);
+            self.end_connection(Side::Passive);
         } else {
             self.lock().refuse(error);
             self.notify();
@@ -245,7 +245,7 @@ impl Link {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Ok(None);
             }
-            let wake = deadline.into_iter().chain(state.next(now)).min();
+            let wake = deadline.into_iter().chain(state.next_wakeup(now)).min();
             drop(state);
             let longest = wake.map(|wake| wake.saturating_duration_since(now));
             if self.wakeup.sleep(side, seen, longest) == WakeCause::Interrupted {
@@ -260,7 +260,7 @@ impl Link {
         self.wait(Some(side), timeout, |state, _| {
             let over = state.phase == LinkPhase::Over;
             let connected = over || state.phase == LinkPhase::Established;
-            match state.half(side).and_then(Half::take) {
+            match state.half(side).and_then(Half::take_completion) {
                 Some(completion) => Ok(Some(completion)),
                 None if over => Err(state.half(side).map_or(Error::Disconnected, |half| half.end_error())),
                 None if connected => Ok(None),
@@ -287,8 +287,8 @@ impl Attached for Link {
         Self::notify(self);
     }
 
-    fn end(&self, by: Side) {
-        Self::end(self, by);
+    fn end_connection(&self, by: Side) {
+        Self::end_connection(self, by);
     }
 }
 
@@ -331,7 +331,7 @@ impl LinkState {
                 wire.refuse(&error);
             }
             self.answer = Some((Instant::now(), Err(error)));
-            self.end();
+            self.end_link();
         }
     }
 
@@ -341,12 +341,12 @@ impl LinkState {
             wire.disconnect(by);
         }
         if self.phase != LinkPhase::Over {
-            self.end();
+            self.end_link();
         }
     }
 
     /// Ends the connection, and flushes all incomplete work.
-    pub(super) fn end(&mut self) {
+    pub(super) fn end_link(&mut self) {
         self.phase = LinkPhase::Over;
         self.over.store(true, Ordering::Release);
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
@@ -407,18 +407,18 @@ impl LinkState {
         }
         let is_cut = !mine.port.is_up() || !theirs.port.is_up();
         let mut turn = SideTurn { side, mine, theirs, counters, wire };
-        let step = if is_cut { turn.wait_for_link(now) } else { turn.take(now) };
+        let step = if is_cut { turn.wait_for_link(now) } else { turn.execute_next(now) };
         if step == Step::Broken {
-            self.end();
+            self.end_link();
         }
         step != Step::Idle
     }
 
     /// Returns the time when there will next be something to do, if nothing is posted.
-    fn next(&self, now: Instant) -> Option<Instant> {
+    fn next_wakeup(&self, now: Instant) -> Option<Instant> {
         let answer = self.answer.as_ref().map(|(when, _)| *when);
         let halves = self.active.iter().chain(&self.passive);
-        halves.filter_map(Half::next).chain(answer).filter(|when| *when > now).min()
+        halves.filter_map(Half::next_completion_time).chain(answer).filter(|when| *when > now).min()
     }
 }
 
@@ -445,7 +445,7 @@ impl Half {
     }
 
     /// Takes a completion, which frees a queue entry.
-    fn take(&mut self) -> Option<Completion> {
+    fn take_completion(&mut self) -> Option<Completion> {
         let completion = self.completions.pop_front()?;
         if completion.kind == Kind::Receive {
             self.receives.taken();
@@ -485,7 +485,7 @@ impl Half {
         Some(since + NOT_READY_TIMER * u32::from(tries))
     }
 
-    fn next(&self) -> Option<Instant> {
+    fn next_completion_time(&self) -> Option<Instant> {
         let begins = self.queue.front().and_then(|work| work.begins);
         let answered = begins.into_iter().chain(self.gives_up()).max();
         answered.into_iter().chain(self.unanswered.map(|since| since + NO_ANSWER)).min()
@@ -550,7 +550,7 @@ impl SideTurn<'_> {
         Step::Broken
     }
 
-    fn take(&mut self, now: Instant) -> Step {
+    fn execute_next(&mut self, now: Instant) -> Step {
         self.mine.unanswered = None;
         let Some(work) = self.mine.queue.front().filter(|work| work.begins.is_none_or(|begins| begins <= now)) else {
             return self.settle();
@@ -568,7 +568,7 @@ impl SideTurn<'_> {
         }
         self.mine.not_ready = None;
         match self.mine.queue.pop_front() {
-            Some(work) => self.begin(work),
+            Some(work) => self.execute_work(work),
             None => Step::Idle,
         }
     }
@@ -578,7 +578,7 @@ impl SideTurn<'_> {
         if self.mine.not_ready.is_none() {
             self.mine.not_ready = Some(now);
             if let (Some(work), Some(wire)) = (self.mine.queue.front(), &mut *self.wire) {
-                work.memory.look(|octets| wire.not_ready(self.side, work.operation, octets));
+                work.memory.read_octets(|octets| wire.not_ready(self.side, work.operation, octets));
             }
         }
         if self.mine.gives_up().is_none_or(|when| now < when) {
@@ -595,8 +595,8 @@ impl SideTurn<'_> {
         }
     }
 
-    fn begin(&mut self, mut work: Queued) -> Step {
-        self.counters.begin(work.operation);
+    fn execute_work(&mut self, mut work: Queued) -> Step {
+        self.counters.count_operation(work.operation);
         let fault = work.strike.as_ref().and_then(Strike::begin_work);
         let is_held = self.mine.domain.holds(&work.memory);
         let wrong = fault.or_else(|| (!is_held).then_some(Status::LocalProtection));
@@ -728,7 +728,7 @@ impl SideTurn<'_> {
     fn sent_in_vain(&mut self, work: &mut Queued) {
         if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
             let (operation, numbers) = (work.operation, &mut work.numbers);
-            work.memory.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
+            work.memory.read_octets(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
         }
     }
 

@@ -90,7 +90,7 @@ impl Door {
     }
 
     /// Returns the next waiting request.
-    pub(super) fn next(&self, timeout: Duration) -> Option<ConnectionRequest> {
+    pub(super) fn next_request(&self, timeout: Duration) -> Option<ConnectionRequest> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -46,47 +46,47 @@ pub(super) struct Station {
 
 /// REQ: asks the host at an address for a connection to a port.
 pub(super) fn request(by: Station, to: SocketAddrV4, from_port: u16, mtu_code: u8, private_data: &[u8]) -> [u8; LEN] {
-    let mut mad = begin(REQUEST, by.name, by.name);
-    put(&mut mad, 32, &[0, 0, 0, 0, 1, 6]);
-    put(&mut mad, 38, &to.port().to_be_bytes());
-    put(&mut mad, 40, &identifier(by.address));
-    put(&mut mad, 56, &(by.queue_pair << 8 | u32::from(by.reads)).to_be_bytes());
+    let mut mad = start_datagram(REQUEST, by.name, by.name);
+    write_octets(&mut mad, 32, &[0, 0, 0, 0, 1, 6]);
+    write_octets(&mut mad, 38, &to.port().to_be_bytes());
+    write_octets(&mut mad, 40, &identifier(by.address));
+    write_octets(&mut mad, 56, &(by.queue_pair << 8 | u32::from(by.reads)).to_be_bytes());
     // Initiator depth; then timeout and end-to-end flow control, over a reliable connection.
-    put(&mut mad, 63, &[by.reads, 0, 0, 0, TIMEOUT << 3 | 1]);
-    put(&mut mad, 68, &(by.sequence << 8 | u32::from(TIMEOUT << 3 | RETRIES)).to_be_bytes());
-    put(&mut mad, 72, &[0xff, 0xff, mtu_code << 4 | by.receiver_not_ready, 15 << 4]);
+    write_octets(&mut mad, 63, &[by.reads, 0, 0, 0, TIMEOUT << 3 | 1]);
+    write_octets(&mut mad, 68, &(by.sequence << 8 | u32::from(TIMEOUT << 3 | RETRIES)).to_be_bytes());
+    write_octets(&mut mad, 72, &[0xff, 0xff, mtu_code << 4 | by.receiver_not_ready, 15 << 4]);
     // The primary path: no local identifiers, IPv4 addresses mapped to IPv6, hop limit.
-    put(&mut mad, 76, &[0xff; 4]);
-    put(&mut mad, 80, &by.address.to_ipv6_mapped().octets());
-    put(&mut mad, 96, &to.ip().to_ipv6_mapped().octets());
-    put(&mut mad, 117, &[64]);
+    write_octets(&mut mad, 76, &[0xff; 4]);
+    write_octets(&mut mad, 80, &by.address.to_ipv6_mapped().octets());
+    write_octets(&mut mad, 96, &to.ip().to_ipv6_mapped().octets());
+    write_octets(&mut mad, 117, &[64]);
     // The part that the RDMA IP CM service puts before the private data: version, ports, addresses.
-    put(&mut mad, 165, &[0x40]);
-    put(&mut mad, 166, &from_port.to_be_bytes());
-    put(&mut mad, 180, &by.address.octets());
-    put(&mut mad, 196, &to.ip().octets());
-    put(&mut mad, 200, private_data);
+    write_octets(&mut mad, 165, &[0x40]);
+    write_octets(&mut mad, 166, &from_port.to_be_bytes());
+    write_octets(&mut mad, 180, &by.address.octets());
+    write_octets(&mut mad, 196, &to.ip().octets());
+    write_octets(&mut mad, 200, private_data);
     mad
 }
 
 /// REP: accepts.
 pub(super) fn reply(by: Station, remote: u32, private_data: &[u8]) -> [u8; LEN] {
-    let mut mad = begin(REPLY, remote, by.name);
-    put(&mut mad, 28, &remote.to_be_bytes());
-    put(&mut mad, 36, &(by.queue_pair << 8).to_be_bytes());
-    put(&mut mad, 44, &(by.sequence << 8).to_be_bytes());
-    put(&mut mad, 48, &[by.reads, by.reads, 1, by.receiver_not_ready << 5]);
-    put(&mut mad, 52, &identifier(by.address));
-    put(&mut mad, 60, private_data);
+    let mut mad = start_datagram(REPLY, remote, by.name);
+    write_octets(&mut mad, 28, &remote.to_be_bytes());
+    write_octets(&mut mad, 36, &(by.queue_pair << 8).to_be_bytes());
+    write_octets(&mut mad, 44, &(by.sequence << 8).to_be_bytes());
+    write_octets(&mut mad, 48, &[by.reads, by.reads, 1, by.receiver_not_ready << 5]);
+    write_octets(&mut mad, 52, &identifier(by.address));
+    write_octets(&mut mad, 60, private_data);
     mad
 }
 
 /// REJ: refuses a REQ.
 pub(super) fn reject(remote: u32, reason: u16, private_data: &[u8]) -> [u8; LEN] {
-    let mut mad = begin(REJECT, remote, 0);
-    put(&mut mad, 28, &remote.to_be_bytes());
-    put(&mut mad, 34, &reason.to_be_bytes());
-    put(&mut mad, 108, private_data);
+    let mut mad = start_datagram(REJECT, remote, 0);
+    write_octets(&mut mad, 28, &remote.to_be_bytes());
+    write_octets(&mut mad, 34, &reason.to_be_bytes());
+    write_octets(&mut mad, 108, private_data);
     mad
 }
 
@@ -98,7 +98,7 @@ pub(super) fn ready_to_use(by: Station, remote: u32) -> [u8; LEN] {
 /// DREQ: ends the connection.
 pub(super) fn disconnect_request(by: Station, remote: Station) -> [u8; LEN] {
     let mut mad = names(DISCONNECT_REQUEST, by.name, by.name, remote.name);
-    put(&mut mad, 32, &(remote.queue_pair << 8).to_be_bytes());
+    write_octets(&mut mad, 32, &(remote.queue_pair << 8).to_be_bytes());
     mad
 }
 
@@ -109,20 +109,20 @@ pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
 
 /// Writes the header of a management datagram, and the sender's name for the connection. All datagrams of one exchange
 /// have the number of the first; here that is the sender's name for the connection.
-fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
+fn start_datagram(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     let mut mad = [0; LEN];
     // Base version, class (communication management), its version, method (Send).
-    put(&mut mad, 0, &[1, 7, 2, 3]);
-    put(&mut mad, 12, &exchange.to_be_bytes());
-    put(&mut mad, 16, &[0, attribute]);
-    put(&mut mad, 24, &name.to_be_bytes());
+    write_octets(&mut mad, 0, &[1, 7, 2, 3]);
+    write_octets(&mut mad, 12, &exchange.to_be_bytes());
+    write_octets(&mut mad, 16, &[0, attribute]);
+    write_octets(&mut mad, 24, &name.to_be_bytes());
     mad
 }
 
 /// A datagram with both sides' names only.
 fn names(attribute: u8, exchange: u32, local: u32, remote: u32) -> [u8; LEN] {
-    let mut mad = begin(attribute, exchange, local);
-    put(&mut mad, 28, &remote.to_be_bytes());
+    let mut mad = start_datagram(attribute, exchange, local);
+    write_octets(&mut mad, 28, &remote.to_be_bytes());
     mad
 }
 
@@ -132,7 +132,7 @@ fn identifier(address: Ipv4Addr) -> [u8; 8] {
     [a, b, c, 0xff, 0xfe, d, e, f]
 }
 
-fn put(mad: &mut [u8; LEN], at: usize, what: &[u8]) {
+fn write_octets(mad: &mut [u8; LEN], at: usize, what: &[u8]) {
     for (octet, new) in mad.iter_mut().skip(at).zip(what) {
         *octet = *new;
     }

@@ -35,13 +35,13 @@ thread_local! {
 
 /// Returns true if this thread is in a closure that holds a region. Waiting for a lock could then mean waiting for
 /// itself.
-pub(super) fn held() -> bool {
+pub(super) fn is_memory_held() -> bool {
     HELD.get()
 }
 
 /// Returns an error if [`held`].
 pub(super) fn not_held() -> Result<(), Error> {
-    if held() { Err(Error::MemoryHeld) } else { Ok(()) }
+    if is_memory_held() { Err(Error::MemoryHeld) } else { Ok(()) }
 }
 
 /// A protection domain of the loopback.
@@ -159,7 +159,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// Counts an operation that begins.
-    pub(super) fn begin(&self, operation: Operation) {
+    pub(super) fn count_operation(&self, operation: Operation) {
         let counter = match operation {
             Operation::Send => &self.sends,
             Operation::SendWithInvalidate(_) => {
@@ -349,13 +349,13 @@ impl Region {
     }
 
     pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
-        let _holding = Holding::begin()?;
+        let _holding = Holding::mark_thread()?;
         let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
         Ok(look(octets.get(self.memory.part()).unwrap_or_default()))
     }
 
     pub(super) fn write<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
-        let _holding = Holding::begin()?;
+        let _holding = Holding::mark_thread()?;
         let mut octets = self.memory.octets.write().unwrap_or_else(PoisonError::into_inner);
         Ok(change(octets.get_mut(self.memory.part()).unwrap_or_default()))
     }
@@ -418,7 +418,7 @@ impl MemoryRange {
     }
 
     /// Passes the octets to `look`, for the capture. Has no effect after the deregistration.
-    pub(super) fn look(&self, look: impl FnOnce(&[u8])) {
+    pub(super) fn read_octets(&self, look: impl FnOnce(&[u8])) {
         let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(octets) = octets.get(self.range.clone()).filter(|_| self.memory.is_valid()) {
             look(octets);
@@ -463,7 +463,7 @@ pub(super) fn transfer(
 struct Holding;
 
 impl Holding {
-    fn begin() -> Result<Self, Error> {
+    fn mark_thread() -> Result<Self, Error> {
         not_held()?;
         HELD.set(true);
         Ok(Self)

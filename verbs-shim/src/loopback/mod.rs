@@ -176,9 +176,9 @@ pub struct Adapter {
 /// let domain = adapter.domain()?;
 /// let queue_pair = adapter.queue_pair(&domain, Depths { receive: 1, ..Depths::default() })?;
 /// let buffer = adapter.register(&domain, vec![0; 64], Access::LOCAL_WRITE)?;
-/// adapter.post_receive(&queue_pair, 1, Local::all(&buffer, 64))?;
-/// assert_eq!(adapter.post_receive(&queue_pair, 2, Local::all(&buffer, 64)), Err(Error::QueueFull));
-/// let send = Work::new(3, Operation::Send, Local::all(&buffer, 64));
+/// adapter.post_receive(&queue_pair, 1, Local::whole_region(&buffer, 64))?;
+/// assert_eq!(adapter.post_receive(&queue_pair, 2, Local::whole_region(&buffer, 64)), Err(Error::QueueFull));
+/// let send = Work::new(3, Operation::Send, Local::whole_region(&buffer, 64));
 /// assert_eq!(adapter.post(&queue_pair, send), Err(Error::NotConnected));
 /// # Ok::<(), Error>(())
 /// ```
@@ -383,7 +383,7 @@ impl Adapter {
 
     /// Cuts the adapter off from the network, or joins the adapter again: all clones and connections.
     pub fn set_port(&self, state: PortState) {
-        self.port.set(state);
+        self.port.set_state(state);
     }
 
     /// Limits the number of regions of protection domains created through the returned value, which is the same
@@ -641,7 +641,7 @@ impl Verbs for Adapter {
         let Seat { link, side } = queue_pair.seat();
         let mut state = link.lock();
         state.room(side)?;
-        let strike = queue_pair.plan.of(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
+        let strike = queue_pair.plan.strike_at(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
         let begins = delayed(strike.as_ref());
         let Work { id, operation, fenced, .. } = work;
         state.post(side, Queued { id, operation, memory, fenced, begins, strike, numbers: None })?;
@@ -701,7 +701,7 @@ impl Verbs for Adapter {
 
     fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         not_held()?;
-        match listener.door.next(timeout) {
+        match listener.door.next_request(timeout) {
             None => self.port.check().map(|()| None),
             request => Ok(request),
         }
@@ -720,7 +720,7 @@ impl Verbs for Adapter {
         self.port.check()?;
         let private_data = padded::<ACCEPT_PRIVATE_DATA>(private_data)?;
         let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
-        let strike = queue_pair.plan.of(0);
+        let strike = queue_pair.plan.strike_at(0);
         let link = &request.asking.link;
         if let Some(strike) = strike.as_ref().filter(|strike| strike.loses_set_up()) {
             strike.count_lost();
@@ -738,11 +738,11 @@ impl Verbs for Adapter {
         }
         seat.link = Arc::clone(link);
         seat.side = Side::Passive;
-        self.port.add(Arc::<Link>::clone(link), Side::Passive);
+        self.port.attach_connection(Arc::<Link>::clone(link), Side::Passive);
         if let Some(strike) = strike {
             strike.begin_work();
             if strike.lose_after() {
-                link.lock().end();
+                link.lock().end_link();
             }
         }
         link.notify();
@@ -762,7 +762,7 @@ impl Verbs for Adapter {
         let private_data = padded::<REQUEST_PRIVATE_DATA>(private_data)?;
         let SocketAddr::V4(address) = address else { return Err(Error::Refused) };
         let door = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).get(&address).map(Arc::clone);
-        let strike = queue_pair.plan.of(0);
+        let strike = queue_pair.plan.strike_at(0);
         let lost = strike.as_ref().filter(|strike| strike.loses_set_up());
         let link = queue_pair.ask(address, lost.is_none().then_some(&private_data)).ok_or(Error::Used)?;
         if let Some(strike) = lost {
@@ -772,7 +772,7 @@ impl Verbs for Adapter {
             }
             return Ok(());
         }
-        self.port.add(Arc::<Link>::clone(&link), Side::Active);
+        self.port.attach_connection(Arc::<Link>::clone(&link), Side::Active);
         if !self.port.is_up() {
             link.refuse(Error::PortDown);
             return Err(Error::PortDown);
@@ -805,7 +805,7 @@ impl Verbs for Adapter {
     fn disconnect(&self, queue_pair: &QueuePair) -> Result<(), Error> {
         not_held()?;
         let Seat { link, side } = queue_pair.seat();
-        link.end(side);
+        link.end_connection(side);
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ pub(super) trait Attached: fmt::Debug + Send + Sync {
     fn notify(&self);
 
     /// Ends the connection from one side.
-    fn end(&self, by: Side);
+    fn end_connection(&self, by: Side);
 }
 
 /// A port, with all connections through that port.
@@ -53,7 +53,7 @@ impl Port {
     }
 
     /// Adds a connection.
-    pub(super) fn add(&self, link: Arc<dyn Attached>, side: Side) {
+    pub(super) fn attach_connection(&self, link: Arc<dyn Attached>, side: Side) {
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         if links.len() == links.capacity() {
             links.retain(|(link, _)| link.strong_count() > 0);
@@ -62,11 +62,11 @@ impl Port {
         drop(links);
         if self.is_removed() {
             // It was removed meanwhile.
-            link.end(side);
+            link.end_connection(side);
         }
     }
 
-    pub(super) fn set(&self, to: PortState) {
+    pub(super) fn set_state(&self, to: PortState) {
         let (from, to) = if to == PortState::Down { (0, DOWN) } else { (DOWN, 0) };
         if self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             let links = self.links.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -78,6 +78,9 @@ impl Port {
     pub(super) fn remove(&self) {
         self.state.store(REMOVED, Ordering::Release);
         let links = mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
-        links.iter().filter_map(|(link, side)| Some((link.upgrade()?, *side))).for_each(|(link, side)| link.end(side));
+        links
+            .iter()
+            .filter_map(|(link, side)| Some((link.upgrade()?, *side)))
+            .for_each(|(link, side)| link.end_connection(side));
     }
 }

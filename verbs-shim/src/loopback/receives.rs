@@ -30,9 +30,9 @@ pub(super) struct Receive {
 /// let domain = adapter.domain()?;
 /// let queue = adapter.shared_receive_queue(&domain, 1)?;
 /// let buffer = adapter.register(&domain, vec![0; 64], Access::LOCAL_WRITE)?;
-/// adapter.post_shared_receive(&queue, 1, Local::all(&buffer, 64))?;
+/// adapter.post_shared_receive(&queue, 1, Local::whole_region(&buffer, 64))?;
 /// assert_eq!(adapter.shared_receives(&queue), 1);
-/// assert_eq!(adapter.post_shared_receive(&queue, 2, Local::all(&buffer, 64)), Err(Error::QueueFull));
+/// assert_eq!(adapter.post_shared_receive(&queue, 2, Local::whole_region(&buffer, 64)), Err(Error::QueueFull));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl SharedReceiveQueue {
     }
 
     /// Takes the next Receive. If there is none, `link` is woken by the next one.
-    fn take(&self, link: &Weak<dyn Attached>) -> Option<Receive> {
+    fn take_receive(&self, link: &Weak<dyn Attached>) -> Option<Receive> {
         let mut state = self.lock();
         let receive = state.receives.pop_front();
         if receive.is_none() && !state.waiting.iter().any(|other| other.ptr_eq(link)) {
@@ -161,7 +161,7 @@ impl SideReceives {
         if self.reserved.is_none() {
             self.reserved = match &mut self.source {
                 ReceiveQueue::Own { queue, .. } => queue.pop_front(),
-                ReceiveQueue::Shared { queue, link, .. } => queue.take(link),
+                ReceiveQueue::Shared { queue, link, .. } => queue.take_receive(link),
             };
         }
         self.reserved.is_some()

@@ -52,7 +52,7 @@ pub(super) enum WakeCause {
 pub(super) struct Seen(u64);
 
 impl WakeupState {
-    fn of(&mut self, side: Side) -> &mut SideWaits {
+    fn waits_of(&mut self, side: Side) -> &mut SideWaits {
         match side {
             Side::Active => &mut self.active,
             Side::Passive => &mut self.passive,
@@ -88,18 +88,18 @@ impl Wakeup {
 
     /// Ends the sleep of this side, or the next one.
     pub(super) fn interrupt(&self, side: Side) {
-        self.lock().of(side).interrupted = true;
+        self.lock().waits_of(side).interrupted = true;
         self.changed.notify_all();
     }
 
     /// Makes the next notification wake a waiter.
     pub(super) fn watch(&self, side: Side, watch: Watch) {
-        self.lock().of(side).watch = Some(watch);
+        self.lock().waits_of(side).watch = Some(watch);
     }
 
     /// Makes the end of the connection wake a waiter.
     pub(super) fn watch_end(&self, side: Side, watch: Watch) {
-        self.lock().of(side).end_watch = Some(watch);
+        self.lock().waits_of(side).end_watch = Some(watch);
     }
 
     /// Returns the number of notifications so far. To be called before a thread looks for changes; if there are none,
@@ -112,7 +112,8 @@ impl Wakeup {
     /// the maximum time.
     pub(super) fn sleep(&self, side: Option<Side>, seen: Seen, longest: Option<Duration>) -> WakeCause {
         let mut state = self.lock();
-        let interrupted = |state: &mut WakeupState| side.is_some_and(|side| mem::take(&mut state.of(side).interrupted));
+        let interrupted =
+            |state: &mut WakeupState| side.is_some_and(|side| mem::take(&mut state.waits_of(side).interrupted));
         if interrupted(&mut state) {
             return WakeCause::Interrupted;
         }

@@ -138,7 +138,7 @@ impl Wire {
 
     /// Writes DREQ and DREP.
     pub(super) fn disconnect(&mut self, by: Side) {
-        let (mine, theirs) = (self.end(by).station, self.end(by.other()).station);
+        let (mine, theirs) = (self.sender_end(by).station, self.sender_end(by.other()).station);
         self.datagram(by, &management::disconnect_request(mine, theirs));
         self.datagram(by.other(), &management::disconnect_reply(theirs, mine.name));
     }
@@ -146,7 +146,7 @@ impl Wire {
     /// Writes a complete Send or RDMA Write.
     pub(super) fn message(&mut self, from: Side, operation: Operation, data: &[u8]) -> Numbers {
         let count = self.count(data.len());
-        let numbers = self.take(from, count);
+        let numbers = self.take_numbers(from, count);
         for index in 0..count {
             self.part(from, operation, data, numbers.first, index);
         }
@@ -156,7 +156,7 @@ impl Wire {
     /// Writes the first packet of a Send, and "receiver not ready". This uses no numbers, because the Send is repeated
     /// as a whole.
     pub(super) fn not_ready(&mut self, from: Side, operation: Operation, data: &[u8]) {
-        let number = self.end(from).next;
+        let number = self.sender_end(from).next;
         self.part(from, operation, data, number, 0);
         self.answer(from, number, NOT_READY);
     }
@@ -175,12 +175,12 @@ impl Wire {
             _ => Vec::new(),
         };
         let data = self.piece(data, index);
-        self.packet(from, opcodes.of(part), number(first, index), part.is_last, &extension, data);
+        self.packet(from, opcodes.opcode_for(part), number(first, index), part.is_last, &extension, data);
     }
 
     /// Writes the request of an RDMA Read.
     pub(super) fn read_request(&mut self, from: Side, remote: Remote, length: usize) -> Numbers {
-        let numbers = self.take(from, self.count(length));
+        let numbers = self.take_numbers(from, self.count(length));
         self.packet(from, READ_REQUEST, numbers.first, true, &target(remote, length), &[]);
         numbers
     }
@@ -191,7 +191,7 @@ impl Wire {
         for index in 0..self.count(data.len()) {
             let part = self.packet_part(index, data.len());
             let extension = if part.is_first || part.is_last { &acknowledgement[..] } else { &[] };
-            let (opcode, data) = (READ_RESPONSE.of(part), self.piece(data, index));
+            let (opcode, data) = (READ_RESPONSE.opcode_for(part), self.piece(data, index));
             self.packet(from.other(), opcode, number(numbers.first, index), false, extension, data);
         }
     }
@@ -219,7 +219,7 @@ impl Wire {
     }
 
     fn answer(&mut self, from: Side, number: u32, syndrome: u8) {
-        let count = self.end(from.other()).answered;
+        let count = self.sender_end(from.other()).answered;
         self.packet(from.other(), ACKNOWLEDGE, number, false, &(u32::from(syndrome) << 24 | count).to_be_bytes(), &[]);
     }
 
@@ -230,7 +230,7 @@ impl Wire {
         (u32::from(syndrome) << 24 | end.answered).to_be_bytes()
     }
 
-    fn take(&mut self, from: Side, count: usize) -> Numbers {
+    fn take_numbers(&mut self, from: Side, count: usize) -> Numbers {
         let end = self.end_mut(from);
         let first = end.next;
         end.next = number(first, count);
@@ -251,7 +251,7 @@ impl Wire {
     }
 
     fn packet(&self, from: Side, opcode: u8, sequence: u32, acknowledge: bool, extension: &[u8], data: &[u8]) {
-        let queue_pair = self.end(from.other()).station.queue_pair;
+        let queue_pair = self.sender_end(from.other()).station.queue_pair;
         let header = Header { opcode, queue_pair, acknowledge, sequence };
         self.recorder.record(&packet::frame(self.path(from), header, extension, data));
     }
@@ -264,11 +264,11 @@ impl Wire {
     }
 
     fn path(&self, from: Side) -> Path {
-        let (mine, theirs) = (self.end(from).station.address, self.end(from.other()).station.address);
+        let (mine, theirs) = (self.sender_end(from).station.address, self.sender_end(from.other()).station.address);
         Path { from: mine, to: theirs, port: self.port }
     }
 
-    const fn end(&self, side: Side) -> &End {
+    const fn sender_end(&self, side: Side) -> &End {
         match side {
             Side::Active => &self.active,
             Side::Passive => &self.passive,
@@ -291,7 +291,7 @@ struct PacketPart {
 }
 
 impl Opcodes {
-    const fn of(self, part: PacketPart) -> u8 {
+    const fn opcode_for(self, part: PacketPart) -> u8 {
         match part {
             PacketPart { is_first: true, is_last: true } => self.only,
             PacketPart { is_first: true, .. } => self.first,

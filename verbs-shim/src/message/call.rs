@@ -17,7 +17,7 @@ use crate::verbs::Error;
 
 /// An RPC call with buffers for the reply. All buffers belong to the caller and come back with the reply or an error,
 /// for the next call. Only the buffers of a call that is given up while waiting come back in [another
-/// way](crate::Connection::returned).
+/// way](crate::Connection::take_given_up_call).
 ///
 /// ```
 /// use rpcrdma::rpc::AuthSys;
@@ -207,7 +207,7 @@ pub enum CallError {
     /// also a reply whose chunks are not the chunks of the call.
     NoReply,
     /// The call timed out and was given up. If the call was sent, the other side may still use the buffers: the buffers
-    /// are not in the [`Call`], but are freed when the reply has come, or [returned](crate::Connection::returned).
+    /// are not in the [`Call`], but are freed when the reply has come, or [returned](crate::Connection::take_given_up_call).
     TimedOut(Progress),
     /// The connection ended first.
     Lost(Ended, Progress),
@@ -247,7 +247,7 @@ impl Call {
         let mut octets = [0; CALL_HEADER];
         let mut call = Self { chosen_by: Chooser::Connection, reply_header: REPLY_HEADER, ..Self::default() };
         if header.encode(&mut octets).is_ok() {
-            call.stream.begin(&octets);
+            call.stream.start_with(&octets);
         }
         call
     }
@@ -300,7 +300,7 @@ impl Call {
     /// side carries the call out before reporting that, and once more afterwards; so this is for calls that may be
     /// carried out twice. Default: 0. Such a call then ends with [`CallError::ErrorV2`].
     #[must_use]
-    pub const fn with_largest_room(mut self, octets: u32) -> Self {
+    pub const fn with_max_buffer_length(mut self, octets: u32) -> Self {
         self.largest_room = octets;
         self
     }
@@ -347,7 +347,7 @@ impl Call {
     }
 
     /// The buffers for results, to be changed for the next call.
-    pub const fn rooms(&mut self) -> &mut Vec<Vec<u8>> {
+    pub const fn result_buffers(&mut self) -> &mut Vec<Vec<u8>> {
         &mut self.results
     }
 
@@ -387,7 +387,7 @@ impl Call {
     /// Takes the whole reply, with the results from separate buffers, in parts that follow each other. `items`: the
     /// results that came in buffers of their own, in ascending order of their positions. Padding is added to each. The
     /// buffers are empty afterwards.
-    pub fn take_whole_reply(&mut self, items: impl IntoIterator<Item = ReducedResult>) -> Vec<Vec<u8>> {
+    pub fn take_unreduced_reply(&mut self, items: impl IntoIterator<Item = ReducedResult>) -> Vec<Vec<u8>> {
         let (mut parts, mut taken) = (Vec::new(), 0);
         for ReducedResult { position, buffer, length } in items {
             let mut data = self.results.get_mut(buffer).map(mem::take).unwrap_or_default();
@@ -456,7 +456,7 @@ impl Call {
     }
 
     /// Forgets the previous reply.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn clear_outcome(&mut self) {
         self.replied = 0..0;
         self.received.clear();
     }

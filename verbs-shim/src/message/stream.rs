@@ -155,7 +155,7 @@ impl Stream {
 
     /// Replaces everything with an RPC header.
     #[inline]
-    pub(crate) fn begin(&mut self, header: &[u8]) {
+    pub(crate) fn start_with(&mut self, header: &[u8]) {
         self.header = 0;
         self.clear();
         self.push(header);
@@ -280,7 +280,7 @@ impl Stream {
     }
 
     /// Takes a buffer out to be registered. Call [`put_back`](Self::put_back) before any other function.
-    pub(crate) fn take(&mut self, part: Part) -> Vec<u8> {
+    pub(crate) fn take_buffer(&mut self, part: Part) -> Vec<u8> {
         self.part_mut(part).map(mem::take).unwrap_or_default()
     }
 
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn a_longer_header_moves_what_is_behind_it_and_stays() {
         let mut stream = Stream::default();
-        stream.begin(b"HEAD");
+        stream.start_with(b"HEAD");
         stream.push(b"coun");
         stream.push_item(b"12345".to_vec());
         stream.push(b"tail");
@@ -362,7 +362,7 @@ mod tests {
         stream.set_xid(0x4142_4344);
         assert_eq!(gathered(&stream, 0..12), b"ABCDLONGER..");
         assert_eq!(stream.len(), 12);
-        stream.begin(b"");
+        stream.start_with(b"");
         assert!(stream.is_empty());
     }
 
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!((stream.part(&(5..8)), stream.part(&(4..10))), (Some((Part::Item(0), 7..10)), None));
         // The whole buffer is registered, and comes back.
         assert_eq!(stream.part_len(Part::Item(0)), 16);
-        let taken = stream.take(Part::Item(0));
+        let taken = stream.take_buffer(Part::Item(0));
         assert_eq!((taken.as_ptr(), stream.part_len(Part::Item(0)), stream.len()), (address, 16, 16));
         stream.put_back(Part::Item(0), taken);
         stream.clear();
@@ -433,7 +433,7 @@ mod tests {
         let message = message.to_vec();
         let address = message.as_ptr();
         stream.push_message(message, Some(4..9));
-        let taken = stream.take(Part::Item(0));
+        let taken = stream.take_buffer(Part::Item(0));
         assert_eq!((taken.as_ptr(), stream.len()), (address, 16), "not copied");
         let mut cut = Stream::default();
         cut.push_message(b"coun12345".to_vec(), Some(4..9));
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn a_buffer_that_is_taken_leaves_its_place() {
         let mut stream = stream();
-        let taken = stream.take(Part::Item(0));
+        let taken = stream.take_buffer(Part::Item(0));
         assert_eq!(gathered(&stream, 16..24), b"thenabcd");
         stream.put_back(Part::Item(0), taken);
         assert_eq!(gathered(&stream, 6..14), b"un12345\0");

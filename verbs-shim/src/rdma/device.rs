@@ -87,7 +87,7 @@ impl Device {
         let list = adapters::list()?;
         let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
         identifier.bind(SocketAddr::new(address, 0))?;
-        let device = Self::of(&identifier)?;
+        let device = Self::from_identifier(&identifier)?;
         drop(list);
         Ok(Self { source: Some(address), ..device })
     }
@@ -101,14 +101,14 @@ impl Device {
         let list = adapters::list()?;
         // SAFETY: it is in the list, so open.
         let ports_are_down =
-            |context| unsafe { Limits::of(context).is_ok_and(|limits| limits.ports_are_down(context)) };
+            |context| unsafe { Limits::from_context(context).is_ok_and(|limits| limits.ports_are_down(context)) };
         let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
         identifier.resolve_address(None, address).map_err(|error| match error {
             // The kernel knows no way through an interface without a link.
             Error::Unreachable | Error::NoHost if list.contexts().all(ports_are_down) => Error::PortDown,
             error => error,
         })?;
-        let device = Self::of(&identifier)?;
+        let device = Self::from_identifier(&identifier)?;
         drop(list);
         Ok(device)
     }
@@ -139,7 +139,7 @@ impl Device {
         self.opened.adapter.name()
     }
 
-    fn of(identifier: &Identifier) -> Result<Self, Error> {
+    fn from_identifier(identifier: &Identifier) -> Result<Self, Error> {
         let context = identifier.context();
         Self::find(|other| other.as_ptr() == context)
     }
@@ -147,7 +147,7 @@ impl Device {
     fn find(wanted: impl Fn(NonNull<sys::ibv_context>) -> bool) -> Result<Self, Error> {
         let adapter = adapters::open(wanted)?;
         // SAFETY: it is open.
-        let limits = unsafe { Limits::of(adapter.context())? };
+        let limits = unsafe { Limits::from_context(adapter.context())? };
         let opened = Opened { adapter, limits, identifiers: Identifiers::default() };
         Ok(Self { opened: Arc::new(opened), source: None, spin: SPIN })
     }
@@ -219,7 +219,7 @@ impl Device {
 impl Limits {
     /// # Safety
     /// The adapter is open.
-    unsafe fn of(context: NonNull<sys::ibv_context>) -> Result<Self, Error> {
+    unsafe fn from_context(context: NonNull<sys::ibv_context>) -> Result<Self, Error> {
         // SAFETY: it has only numbers, for which zeros are valid.
         let mut attr: sys::ibv_device_attr = unsafe { std::mem::zeroed() };
         // SAFETY: the adapter is open by the caller, and `attr` can be written.

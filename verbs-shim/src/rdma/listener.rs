@@ -78,13 +78,13 @@ impl Listener {
         Ok(Self { device: device.clone(), channel, is_over, _identifier: identifier, _bound: bound })
     }
 
-    pub(super) fn next(&self, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
+    pub(super) fn next_request(&self, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         let deadline = Instant::now().checked_add(timeout);
         loop {
             if self.is_over.load(Ordering::Acquire) {
                 return Err(Error::Removed);
             }
-            while let Some(event) = self.channel.next()? {
+            while let Some(event) = self.channel.next_event()? {
                 if event.kind == sys::RDMA_CM_EVENT_DEVICE_REMOVAL {
                     // It comes once, for all threads that wait here.
                     self.is_over.store(true, Ordering::Release);
@@ -143,7 +143,7 @@ impl ConnectionRequest {
     }
 
     /// Takes the identifier, to answer the request.
-    pub(super) fn take(&mut self) -> Result<Identifier, Error> {
+    pub(super) fn take_identifier(&mut self) -> Result<Identifier, Error> {
         self.identifier.take().ok_or(Error::Disconnected)
     }
 

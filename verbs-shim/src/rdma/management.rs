@@ -61,7 +61,7 @@ impl Channel {
     }
 
     /// The next event, if there is one.
-    pub(super) fn next(&self) -> Result<Option<Event>, Error> {
+    pub(super) fn next_event(&self) -> Result<Option<Event>, Error> {
         let mut event = ptr::null_mut();
         // SAFETY: the channel is there, and `event` can be written.
         if unsafe { sys::rdma_get_cm_event(self.0.as_ptr(), &raw mut event) } != 0 {
@@ -84,7 +84,7 @@ impl Channel {
     fn wait(&self, timeout: Duration) -> Result<Option<Event>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
-            if let Some(event) = self.next()? {
+            if let Some(event) = self.next_event()? {
                 return Ok(Some(event));
             }
             let rest = deadline.saturating_duration_since(Instant::now());

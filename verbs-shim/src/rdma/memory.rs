@@ -189,7 +189,7 @@ impl Region {
         }
         // Work in progress keeps the registration, and ends it when it is done.
         let part = Arc::into_inner(self.0).ok_or(Error::InUse)?;
-        Arc::into_inner(part.registration).ok_or(Error::InUse)?.end()
+        Arc::into_inner(part.registration).ok_or(Error::InUse)?.end_registration()
     }
 
     pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
@@ -285,7 +285,7 @@ impl Registration {
     }
 
     /// Ends the registration and returns the octets, the first time.
-    fn end(&mut self) -> Result<Vec<u8>, Error> {
+    fn end_registration(&mut self) -> Result<Vec<u8>, Error> {
         let Some(mr) = self.mr.take() else { return Ok(Vec::new()) };
         // SAFETY: created by ibv_reg_mr, and taken out of its place so that this happens once.
         match unsafe { sys::ibv_dereg_mr(mr.as_ptr()) } {
@@ -304,7 +304,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        drop(self.end());
+        drop(self.end_registration());
     }
 }
 

@@ -18,7 +18,7 @@
 //!     let Some(request) = device.request(&listener, Duration::from_secs(60))? else { return Ok(()) };
 //!     let queue_pair = device.queue_pair(&domain, Depths::default())?;
 //!     let buffer = device.register(&domain, vec![0; 1024], Access::LOCAL_WRITE)?;
-//!     device.post_receive(&queue_pair, 1, Local::all(&buffer, 1024))?;
+//!     device.post_receive(&queue_pair, 1, Local::whole_region(&buffer, 1024))?;
 //!     device.accept(request, &queue_pair, b"welcome")?;
 //!     while let Some(completion) = device.completion(&queue_pair, Duration::from_secs(60))? {
 //!         println!("{} octets, {}", completion.length, completion.status);
@@ -233,7 +233,7 @@ impl Verbs for Device {
     }
 
     fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
-        listener.next(timeout)
+        listener.next_request(timeout)
     }
 
     fn private_data<'a>(&self, request: &'a ConnectionRequest) -> &'a [u8] {

@@ -56,11 +56,11 @@ const LAST_RECEIVE: Duration = Duration::from_millis(10);
 /// let domain = device.domain()?;
 /// let queue_pair = device.queue_pair(&domain, Depths::default())?;
 /// let buffer = device.register(&domain, vec![0; 1024], Access::LOCAL_WRITE)?;
-/// device.post_receive(&queue_pair, 1, Local::all(&buffer, 1024))?;
+/// device.post_receive(&queue_pair, 1, Local::whole_region(&buffer, 1024))?;
 /// device.connect(&queue_pair, server, b"hello")?;
 /// if device.connected(&queue_pair, Duration::from_secs(10))?.is_some() {
 ///     let message = device.register(&domain, b"an RPC".to_vec(), Access::empty())?;
-///     device.post(&queue_pair, Work::new(2, Operation::Send, Local::all(&message, 6)))?;
+///     device.post(&queue_pair, Work::new(2, Operation::Send, Local::whole_region(&message, 6)))?;
 ///     println!("{:?}", device.completion(&queue_pair, Duration::from_secs(10))?);
 /// }
 /// # Ok::<(), rpcrdma_verbs::Error>(())
@@ -181,7 +181,7 @@ impl QueuePair {
     }
 
     /// Begins an operation that is possible only once; the queue pair then counts as used.
-    fn begin(&self) -> Result<MutexGuard<'_, PairState>, Error> {
+    fn begin_setup(&self) -> Result<MutexGuard<'_, PairState>, Error> {
         let mut state = self.lock();
         if state.phase != PairPhase::Idle {
             return Err(Error::Used);
@@ -191,12 +191,12 @@ impl QueuePair {
     }
 
     pub(super) fn connect(&self, device: &Device, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
-        let mut state = self.begin()?;
+        let mut state = self.begin_setup()?;
         let asked = self.ask(&mut state, device.source(), address, private_data);
         let asked = asked.map_err(|error| explained(device, error));
         if let Err(error) = &asked {
             state.answer = Some(Err(error.clone()));
-            state.end();
+            state.end_connection();
         }
         asked
     }
@@ -222,17 +222,17 @@ impl QueuePair {
     }
 
     pub(super) fn accept(&self, mut request: ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
-        let mut state = self.begin()?;
+        let mut state = self.begin_setup()?;
         let accepted = self.answer(&mut state, &mut request, private_data);
         match accepted {
             Ok(()) => state.phase = PairPhase::Established,
-            Err(_) => state.end(),
+            Err(_) => state.end_connection(),
         }
         accepted
     }
 
     fn answer(&self, state: &mut PairState, request: &mut ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
-        let mut identifier = request.take()?;
+        let mut identifier = request.take_identifier()?;
         let own = state.domain.device().reads(self.depths);
         let reads = ReadDepths {
             answered: own.answered.min(request.reads.answered),
@@ -264,7 +264,7 @@ impl QueuePair {
     }
 
     pub(super) fn completion(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
-        let found = self.wait(timeout, |state| match (state.take(), state.phase) {
+        let found = self.wait(timeout, |state| match (state.take_completion(), state.phase) {
             (Some(completion), _) => Ok(Some(Found::Completion(completion))),
             (None, PairPhase::Established) if mem::take(&mut state.interrupted) => Ok(Some(Found::Interrupted)),
             (None, PairPhase::Established) => Ok(None),
@@ -443,7 +443,7 @@ impl QueuePair {
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
         let memory = MemoryRange::new(local, true)?;
         let mut state = self.lock();
-        state.has(&memory)?;
+        state.check_domain(&memory)?;
         if state.phase == PairPhase::Over || state.lost.is_some() {
             return Err(Error::Disconnected);
         }
@@ -467,9 +467,9 @@ impl QueuePair {
     pub(super) fn post(&self, work: &Work<'_, Region>) -> Result<(), Error> {
         let memory = MemoryRange::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
         let mut state = self.lock();
-        state.has(&memory)?;
+        state.check_domain(&memory)?;
         if state.phase == PairPhase::Asked {
-            state.learn(&self.channel);
+            state.learn_events(&self.channel);
         }
         let hardware = match (state.phase, state.hardware) {
             _ if state.lost.is_some() => return Err(Error::Disconnected),
@@ -498,7 +498,7 @@ impl QueuePair {
     }
 
     pub(super) fn disconnect(&self) {
-        self.lock().end();
+        self.lock().end_connection();
     }
 }
 
@@ -582,7 +582,7 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
 impl PairState {
     /// An adapter checks that memory belongs to the queue pair's domain, but knows nothing of another adapter's memory,
     /// and could confuse the two.
-    fn has(&self, memory: &MemoryRange) -> Result<(), Error> {
+    fn check_domain(&self, memory: &MemoryRange) -> Result<(), Error> {
         if memory.domain().device().context() == self.domain.device().context() {
             Ok(())
         } else {
@@ -653,7 +653,7 @@ impl PairState {
             Ok(Some(completion)) => {
                 self.complete(&completion);
                 if completion.status != sys::IBV_WC_SUCCESS {
-                    self.end();
+                    self.end_connection();
                 }
                 true
             }
@@ -696,7 +696,7 @@ impl PairState {
         queues.into_iter().find_map(|queue| queue.iter().position(is_it).and_then(|index| queue.remove(index)))
     }
 
-    fn take(&mut self) -> Option<Completion> {
+    fn take_completion(&mut self) -> Option<Completion> {
         let completion = self.ready.pop_front()?.completion;
         let used =
             if completion.kind == Kind::Receive { &mut self.receive_queue_used } else { &mut self.send_queue_used };
@@ -721,7 +721,7 @@ impl PairState {
 
     /// Takes the connection events without ending the connection, which may take long: the next wait ends the
     /// connection.
-    fn learn(&mut self, channel: &Channel) {
+    fn learn_events(&mut self, channel: &Channel) {
         if self.lost.is_some() {
             return;
         }
@@ -734,13 +734,13 @@ impl PairState {
 
     /// Returns the reason why the adapter refused work; an adapter does not report that the connection is over.
     fn refused(&mut self, channel: &Channel, error: Error) -> Error {
-        self.learn(channel);
+        self.learn_events(channel);
         if self.lost.is_some() { Error::Disconnected } else { error }
     }
 
     fn take_events(&mut self, channel: &Channel) {
         while self.identifier.is_some() && self.phase != PairPhase::Over && self.lost.is_none() {
-            match channel.next() {
+            match channel.next_event() {
                 Ok(Some(event)) => self.happened(event),
                 Ok(None) => return,
                 Err(error) => self.lost = Some(error),
@@ -772,7 +772,7 @@ impl PairState {
         if self.phase == PairPhase::Established {
             self.end_reason = Some(error);
         }
-        self.end();
+        self.end_connection();
     }
 
     /// Returns the reason for the end of the connection, when all completions were taken. One that is not certain to
@@ -785,7 +785,7 @@ impl PairState {
     }
 
     /// Ends the connection: the adapter stops, and all incomplete work is flushed.
-    fn end(&mut self) {
+    fn end_connection(&mut self) {
         if self.phase == PairPhase::Over {
             return;
         }
@@ -850,7 +850,7 @@ impl AsFd for QueuePair {
 
 impl Drop for PairState {
     fn drop(&mut self) {
-        self.end();
+        self.end_connection();
         let Some(queue) = &self.shared else { return };
         for ReadyCompletion { completion, shared } in self.ready.drain(..) {
             if let Some(memory) = shared {

@@ -467,7 +467,7 @@ mod tests {
     }
 
     impl Comparison {
-        fn add(&mut self, question: String, answer: u64) {
+        fn add_comparison(&mut self, question: String, answer: u64) {
             writeln!(self.questions, "    printf(\"%llu\\n\", (unsigned long long)({question}));").unwrap();
             self.answers.push((question, answer));
         }
@@ -475,17 +475,17 @@ mod tests {
 
     macro_rules! compare {
         ($to:ident: struct $type:ident whole { $($field:ident = $theirs:expr),* $(,)? }) => {
-            $to.add(format!("sizeof(struct {})", stringify!($type)), size_of::<$type>() as u64);
+            $to.add_comparison(format!("sizeof(struct {})", stringify!($type)), size_of::<$type>() as u64);
             compare!($to: struct $type { $($field = $theirs),* });
         };
         ($to:ident: struct $type:ident { $($field:ident = $theirs:expr),* $(,)? }) => {
-            $($to.add(
+            $($to.add_comparison(
                 format!("offsetof(struct {}, {})", stringify!($type), $theirs),
                 offset_of!($type, $field) as u64,
             );)*
         };
         ($to:ident: $($constant:ident),+ $(,)?) => {
-            $($to.add(stringify!($constant).to_owned(), $constant as u64);)+
+            $($to.add_comparison(stringify!($constant).to_owned(), $constant as u64);)+
         };
     }
 
@@ -526,7 +526,7 @@ mod tests {
             send_flags = "send_flags", invalidate_rkey = "invalidate_rkey", rdma = "wr.rdma.remote_addr",
             remote_srqn = "qp_type.xrc.remote_srqn", bind_mw = "bind_mw",
         });
-        to.add(
+        to.add_comparison(
             "offsetof(struct ibv_send_wr, wr.rdma.rkey) - offsetof(struct ibv_send_wr, wr)".to_owned(),
             offset_of!(ibv_send_wr_rdma, rkey) as u64,
         );

@@ -78,7 +78,7 @@ pub struct Local<'a, R> {
 
 impl<'a, R> Local<'a, R> {
     /// The first `length` octets of a region.
-    pub const fn all(region: &'a R, length: usize) -> Self {
+    pub const fn whole_region(region: &'a R, length: usize) -> Self {
         Self { region, range: 0..length }
     }
 }

@@ -63,18 +63,18 @@ thread_local! {
 
 impl Ready {
     /// Takes the next key, if there is one.
-    fn next(&mut self, now: Instant) -> Option<u64> {
+    fn next_key(&mut self, now: Instant) -> Option<u64> {
         if let Some((when, key)) = self.times.first().copied()
             && when <= now
         {
             self.times.pop_first();
             self.time_of.remove(&key);
-            self.add(key);
+            self.add_key(key);
         }
         self.keys.pop_front()
     }
 
-    fn add(&mut self, key: u64) {
+    fn add_key(&mut self, key: u64) {
         if !self.keys.contains(&key) {
             self.keys.push_back(key);
         }
@@ -115,7 +115,7 @@ impl Waiter {
         let deadline = timeout.and_then(|timeout| now.checked_add(timeout));
         let mut ready = self.0.lock();
         loop {
-            if let Some(key) = ready.next(now) {
+            if let Some(key) = ready.next_key(now) {
                 if !ready.keys.is_empty() {
                     // Two that come at once may have woken one thread.
                     self.0.wake_one(&mut ready);
@@ -147,7 +147,7 @@ impl Waiter {
 
     pub(crate) fn wake(&self, key: u64) {
         let mut ready = self.0.lock();
-        ready.add(key);
+        ready.add_key(key);
         self.0.wake_one(&mut ready);
     }
 

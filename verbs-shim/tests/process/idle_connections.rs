@@ -80,7 +80,7 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
 fn memory_follows_from_settings_in_few_registrations() {
     let _alone = run_alone();
     let settings = |settings: Settings, calls: u32, served: u32, versions: Versions| {
-        settings.to_builder().calls(calls).served(served).versions(versions).build().unwrap()
+        settings.to_builder().requested_credits(calls).granted_credits(served).versions(versions).build().unwrap()
     };
     // Two registrations of each end; version 2 has a third for further Receives, which a client of version 1 does not
     // make the server register.

@@ -73,11 +73,13 @@ impl Plan {
             builder.remote_invalidation(!random.one_in(4)).limits(Limits::new().with_chunks(16, 16))
         };
         let timeout = Some(if cancels { Duration::from_millis(3) } else { Duration::from_secs(40) });
-        let client = sizes(&mut random, Settings::builder().timeout(timeout).returned(usize::MAX));
-        let client = client.calls(of_calls(&mut random)).served(of_calls(&mut random).min(reverse));
+        let client = sizes(&mut random, Settings::builder().timeout(timeout).kept_given_up_calls(usize::MAX));
+        let client =
+            client.requested_credits(of_calls(&mut random)).granted_credits(of_calls(&mut random).min(reverse));
         let client = client.versions(Versions::from(version));
         let server = sizes(&mut random, Settings::server().to_builder().timeout(timeout).versions(Versions::all()));
-        let mut server = server.served(of_calls(&mut random)).calls(of_calls(&mut random).min(reverse));
+        let mut server =
+            server.granted_credits(of_calls(&mut random)).requested_credits(of_calls(&mut random).min(reverse));
         if tight {
             server = server.limits(Limits::new().with_segments(3).with_octets(20_000));
         }
@@ -396,7 +398,7 @@ impl Session {
                 Ok(None) => {}
                 Err(why) => assert!(self.plan.is_rough(), "{why}"),
             }
-            while let Some(mut call) = connection.returned() {
+            while let Some(mut call) = connection.take_given_up_call() {
                 returned.extend(Some((Shape::places(&mut call), call)).filter(|(places, _)| !places.is_empty()));
             }
         }

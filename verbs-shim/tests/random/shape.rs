@@ -250,7 +250,7 @@ impl Shape {
                 self.data(8 + result, self.replied()[result].length, &mut expected);
             }
             assert!(call.result(number) == expected, "result {number} of {self:?}");
-            let rest = &call.rooms()[number][expected.len()..];
+            let rest = &call.result_buffers()[number][expected.len()..];
             assert!(rest.iter().all(|&octet| octet == 0xee), "room {number} of {self:?} behind the result");
         }
     }
@@ -259,7 +259,7 @@ impl Shape {
     pub(crate) fn places(call: &mut Call) -> Places {
         let place = |buffer: &[u8]| (buffer.as_ptr().addr(), buffer.len());
         let mut places: Places = call.message().items().map(place).collect();
-        places.extend(call.rooms().iter().map(|room| place(room)));
+        places.extend(call.result_buffers().iter().map(|room| place(room)));
         places
     }
 }

@@ -99,7 +99,11 @@ fn take(peer: &mut Peer) -> Vec<Vec<u8>> {
 fn a_credit_is_kept_for_each_reply_that_is_owed() {
     for family in FAMILIES {
         let [here, there] = adapters();
-        let settings = Settings::server().to_builder().versions(Version::Two(family).into()).served(8).calls(8);
+        let settings = Settings::server()
+            .to_builder()
+            .versions(Version::Two(family).into())
+            .granted_credits(8)
+            .requested_credits(8);
         let first = property(family, credit(family, 2, 6), [REVERSE_DIRECTION, GENERAL]);
         let (mut peer, connection) = accepted(settings, &there, &here, &first);
         for xid in [1, 2] {
@@ -183,7 +187,8 @@ fn waiting_call_parts_take_no_credits() {
         let [here, there] = adapters();
         // As much as the parts have once, with their headers.
         let limits = Limits::new().with_collected((payload.len() + PARTS * 40) as u32);
-        let settings = Settings::server().to_builder().versions(Version::Two(family).into()).served(1).limits(limits);
+        let settings =
+            Settings::server().to_builder().versions(Version::Two(family).into()).granted_credits(1).limits(limits);
         let permit = credit(family, 2, 1000);
         let (peer, connection) = accepted(settings, &there, &here, &property(family, permit, [REVERSE_DIRECTION, 0]));
         let mut sender = Sender::new(peer, family);

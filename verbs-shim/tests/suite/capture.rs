@@ -52,13 +52,13 @@ impl End {
 
     fn receive(&self, region: &Region) {
         let length = self.adapter.segment(region).length as usize;
-        self.adapter.post_receive(&self.queue_pair, 0, Local::all(region, length)).unwrap();
+        self.adapter.post_receive(&self.queue_pair, 0, Local::whole_region(region, length)).unwrap();
     }
 
     /// Posts work on the whole of a region, and returns how it ended.
     fn work(&self, operation: Operation, region: &Region) -> Status {
         let length = self.adapter.segment(region).length as usize;
-        let work = Work::new(0, operation, Local::all(region, length)).fenced();
+        let work = Work::new(0, operation, Local::whole_region(region, length)).fenced();
         self.adapter.post(&self.queue_pair, work).unwrap();
         self.status()
     }
@@ -233,7 +233,7 @@ fn packets_are_numbered_and_acknowledged_as_a_queue_pair_does() {
     let (memory, inbox) = (client.register(&[1; 600]), client.register(&[0; 600]));
     client.receive(&inbox);
     let post = |id, operation, region, length| {
-        server.adapter.post(&server.queue_pair, Work::new(id, operation, Local::all(region, length))).unwrap();
+        server.adapter.post(&server.queue_pair, Work::new(id, operation, Local::whole_region(region, length))).unwrap();
     };
     let data = server.register(&[2; 600]);
     post(1, Operation::Write(client.remote(&memory)), &data, 600);
@@ -315,7 +315,10 @@ fn a_send_that_comes_too_early_is_sent_again() {
     let call = rpc::message(rpc::MSG, 1, &rpc::Lists::default(), &rpc::read3(1, 400));
     let message = client.register(&call);
     let length = call.len();
-    client.adapter.post(&client.queue_pair, Work::new(1, Operation::Send, Local::all(&message, length))).unwrap();
+    client
+        .adapter
+        .post(&client.queue_pair, Work::new(1, Operation::Send, Local::whole_region(&message, length)))
+        .unwrap();
     assert_eq!(client.adapter.completion(&client.queue_pair, NOW), Ok(None));
     let inbox = server.register(&[0; 4096]);
     server.receive(&inbox);
@@ -357,7 +360,7 @@ fn no_injected_fault_makes_anything_be_sent_again() {
             to.receive(&inbox);
             let octets = rpc::message(rpc::MSG, 1, &rpc::Lists::default(), &rpc::read3(1, 400));
             let message = from.register(&octets);
-            let send = Work::new(0, Operation::Send, Local::all(&message, octets.len()));
+            let send = Work::new(0, Operation::Send, Local::whole_region(&message, octets.len()));
             from.adapter.post(&from.queue_pair, send).unwrap();
             let ended = from.adapter.completion(&from.queue_pair, Duration::from_secs(5)).unwrap().unwrap();
             assert_eq!(
@@ -381,7 +384,7 @@ fn early_and_refused_messages_are_reported_at_both_ends() {
         let (from, to) = if by_client { (&lab.client, &lab.server) } else { (&lab.server, &lab.client) };
         let call = rpc::message(rpc::MSG, 1, &rpc::Lists::default(), &rpc::read3(1, 100));
         let message = from.register(&call);
-        let send = Work::new(1, Operation::Send, Local::all(&message, call.len()));
+        let send = Work::new(1, Operation::Send, Local::whole_region(&message, call.len()));
         from.adapter.post(&from.queue_pair, send).unwrap();
         assert_eq!(from.adapter.completion(&from.queue_pair, NOW), Ok(None));
         let inbox = to.register(&[0; 4096]);

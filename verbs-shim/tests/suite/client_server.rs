@@ -231,7 +231,7 @@ fn a_call_can_be_made_again_with_its_buffers() {
 #[test]
 fn many_threads_share_a_connection() {
     let (_fabric, here, there) = adapters();
-    with_server(&there, Settings::server().to_builder().served(4).build().unwrap(), echo, || {
+    with_server(&there, Settings::server().to_builder().granted_credits(4).build().unwrap(), echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         thread::scope(|scope| {
             for seed in 0..8 {
@@ -306,7 +306,7 @@ fn a_wrong_answer_is_reported_and_ends_the_call() {
         request.accept().push(b"odd");
         assert!(request.answer().is_err());
     };
-    with_server(&there, Settings::server().to_builder().served(1).build().unwrap(), wrong, || {
+    with_server(&there, Settings::server().to_builder().granted_credits(1).build().unwrap(), wrong, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         for _ in 0..3 {
             answered_with_system_err(&client);
@@ -380,7 +380,7 @@ fn chunked_call(xid: u32) -> Call {
 fn a_given_up_call_keeps_its_buffers_until_the_reply() {
     with_kept(|requests, here| {
         let (timeout, grace) = (Some(Duration::from_millis(100)), Duration::from_secs(2));
-        let settings = Settings::builder().timeout(timeout).grace(grace).returned(1).build().unwrap();
+        let settings = Settings::builder().timeout(timeout).grace(grace).kept_given_up_calls(1).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
         // One credit until the first reply.
         let first = client.start(chunked_call(client.xid()));
@@ -389,20 +389,23 @@ fn a_given_up_call_keeps_its_buffers_until_the_reply() {
         // One times out, one is dropped, and one is waited for.
         let mut slow = chunked_call(client.xid());
         assert_eq!(client.call(&mut slow).unwrap_err(), CallError::TimedOut(Progress::Sent));
-        assert!(slow.rooms().is_empty(), "its buffers are with the connection");
+        assert!(slow.result_buffers().is_empty(), "its buffers are with the connection");
         let late = requests.recv().unwrap();
         let dropped = client.start(chunked_call(client.xid()));
         let unwanted = requests.recv().unwrap();
         drop(dropped);
-        assert!(client.connection().returned().is_none(), "neither is answered");
+        assert!(client.connection().take_given_up_call().is_none(), "neither is answered");
         let pending = client.start(chunked_call(client.xid()));
         for request in [late, unwanted, requests.recv().unwrap()] {
             echo(request);
         }
         assert_eq!(pending.wait().reply().unwrap().result(0), &data(5000, 1)[..]);
-        let mut returned = client.connection().returned().unwrap();
-        assert_eq!((returned.rooms()[0].len(), returned.reply(), returned.result(0)), (5000, &[][..], &[][..]));
-        assert!(client.connection().returned().is_none(), "one is kept, as is set");
+        let mut returned = client.connection().take_given_up_call().unwrap();
+        assert_eq!(
+            (returned.result_buffers()[0].len(), returned.reply(), returned.result(0)),
+            (5000, &[][..], &[][..])
+        );
+        assert!(client.connection().take_given_up_call().is_none(), "one is kept, as is set");
         // Answered calls have no grace that could end.
         assert!(client.connection().request(grace + grace / 10).unwrap().is_none());
     });
@@ -418,7 +421,7 @@ fn an_unsent_given_up_call_returns_its_buffers_at_once() {
         let kept = requests.recv().unwrap();
         let mut second = chunked_call(client.xid());
         assert_eq!(client.call(&mut second).unwrap_err(), CallError::TimedOut(Progress::NotSent));
-        assert_eq!(second.rooms()[0], vec![1; 5000]);
+        assert_eq!(second.result_buffers()[0], vec![1; 5000]);
         echo(kept);
         // The reply is kept, however late it is asked for.
         first.wait().reply().map(drop).unwrap();
@@ -429,7 +432,13 @@ fn an_unsent_given_up_call_returns_its_buffers_at_once() {
 fn unanswered_given_up_calls_end_the_connection_after_the_grace() {
     with_kept(|requests, here| {
         let (timeout, grace) = (Duration::from_millis(50), Duration::from_millis(400));
-        let hasty = Settings::builder().timeout(Some(timeout)).grace(grace).calls(1).returned(9).build().unwrap();
+        let hasty = Settings::builder()
+            .timeout(Some(timeout))
+            .grace(grace)
+            .requested_credits(1)
+            .kept_given_up_calls(9)
+            .build()
+            .unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
         let start = Instant::now();
         assert_eq!(client.call(&mut chunked_call(client.xid())).unwrap_err(), CallError::TimedOut(Progress::Sent));
@@ -444,7 +453,7 @@ fn unanswered_given_up_calls_end_the_connection_after_the_grace() {
         assert_eq!(lost, Err(CallError::Lost(Ended::Unanswered, Progress::NotSent)));
         assert!(start.elapsed() >= timeout + grace);
         // The driver may have ended the connection and still be taking the memory back.
-        while client.connection().returned().is_none() {
+        while client.connection().take_given_up_call().is_none() {
             assert!(start.elapsed() < Duration::from_secs(20), "then its buffers come back");
             thread::sleep(Duration::from_millis(1));
         }
@@ -542,7 +551,7 @@ fn a_lost_connection_ends_all_calls() {
                 let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
                 assert_eq!(outcome, Err(CallError::Lost(Ended::Here, progress)));
                 assert!(call.message().items().next().unwrap() == data(20_000, 3), "buffers come back");
-                assert_eq!(call.rooms()[0].len(), 20_000);
+                assert_eq!(call.result_buffers()[0].len(), 20_000);
             }
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
             assert_eq!(client.call(&mut call).unwrap_err(), CallError::Lost(Ended::Here, Progress::NotSent));
@@ -572,9 +581,12 @@ fn what_the_adapter_says_is_why_a_connection_ended() {
 #[test]
 fn both_ends_can_call() {
     let (_fabric, here, there) = adapters();
-    let server =
-        Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server().to_builder().calls(4).build().unwrap())
-            .unwrap();
+    let server = Server::bind(
+        &there,
+        ADDRESS.parse().unwrap(),
+        Settings::server().to_builder().requested_credits(4).build().unwrap(),
+    )
+    .unwrap();
     let answer_one = |connection: &Connection<Adapter>| {
         echo(connection.request(Duration::from_secs(10)).unwrap().expect("a call"));
     };
@@ -589,7 +601,7 @@ fn both_ends_can_call() {
             answer_one(&connection);
             assert_eq!(connection.request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
         });
-        let settings = Settings::builder().served(2).build().unwrap();
+        let settings = Settings::builder().granted_credits(2).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let mut call = Call::new(echo_call(77, 1, b"forwards", true), 28).with_result(vec![0; 8]);
         client.call(&mut call).unwrap().results().unwrap();
@@ -643,7 +655,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
     let answering = Arc::new(tokio::sync::RwLock::new(()));
     with_server(
         &there,
-        Settings::server().to_builder().served(8).build().unwrap(),
+        Settings::server().to_builder().granted_credits(8).build().unwrap(),
         move |request| sender.send(request).unwrap(),
         || {
             let may_answer = Arc::clone(&answering);
@@ -701,7 +713,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
 #[test]
 fn failed_registrations_end_one_call_with_its_buffers() {
     let (_fabric, here, there) = adapters();
-    let settings = Settings::builder().calls(2).build().unwrap();
+    let settings = Settings::builder().requested_credits(2).build().unwrap();
     with_server(&there, Settings::server(), echo, || {
         // The connection's own buffers take two regions.
         for (more, fails) in [(0, true), (1, true), (2, true), (3, false)] {
@@ -712,8 +724,8 @@ fn failed_registrations_end_one_call_with_its_buffers() {
             let outcome = client.call(&mut call).map(drop);
             assert_eq!(outcome, if fails { Err(CallError::NotRegistered(Error::Exhausted)) } else { Ok(()) }, "{more}");
             assert!(call.message().items().next().unwrap() == data(5000, 1), "buffers come back");
-            assert_eq!(call.rooms()[0].len(), 5000);
-            assert!(!fails || call.rooms()[0] == vec![9; 5000]);
+            assert_eq!(call.result_buffers()[0].len(), 5000);
+            assert!(!fails || call.result_buffers()[0] == vec![9; 5000]);
             let mut call = Call::new(echo_call(client.xid(), 2, b"inline", false), 40);
             client.call(&mut call).unwrap().results().unwrap();
         }
@@ -897,8 +909,8 @@ fn a_late_reply_frees_the_slot_of_its_call() {
     let (sender, requests) = mpsc::channel();
     let keep = move |request| sender.send(request).unwrap();
     let most = rpcrdma_verbs::MAX_CALLS;
-    with_server(&there, Settings::server().to_builder().served(most).build().unwrap(), keep, || {
-        let settings = Settings::builder().calls(most).build().unwrap();
+    with_server(&there, Settings::server().to_builder().granted_credits(most).build().unwrap(), keep, || {
+        let settings = Settings::builder().requested_credits(most).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let null = || client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let first = null();
@@ -947,7 +959,7 @@ fn dropping_a_polled_connection_ends_it() {
 /// it gets the reply.
 fn gets_reply_from_before_the_end(served: u32, until_end: Duration) -> bool {
     with_kept(|requests, here| {
-        let settings = Settings::builder().served(served).build().unwrap();
+        let settings = Settings::builder().granted_credits(served).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let mut request = requests.recv().unwrap();
@@ -1021,12 +1033,12 @@ fn a_server_without_memory_refuses_one_call() {
     // The connection's own buffers take two regions.
     for (more, fits) in [(0, false), (1, true)] {
         let there = there.clone().with_regions(2 + more);
-        with_server(&there, Settings::server().to_builder().served(1).build().unwrap(), echo, || {
+        with_server(&there, Settings::server().to_builder().granted_credits(1).build().unwrap(), echo, || {
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let call = |procedure, octets: usize, reply: u32, room: Option<usize>, fits: bool| {
                 let mut call = Call::new(echo_call(client.xid(), procedure, &data(octets, 3), true), reply);
                 if let Some(room) = room {
-                    call.rooms().push(vec![0; room]);
+                    call.result_buffers().push(vec![0; room]);
                 }
                 let refused = Err(CallError::Error(ErrorBody::Chunk));
                 assert_eq!(client.call(&mut call).map(drop), if fits { Ok(()) } else { refused }, "{more} {octets}");

@@ -107,9 +107,9 @@ fn captured(by_client: bool) -> Found {
     let file = Clocked::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
     let [here, there] = [1, 2].map(|host| fabric.adapter([192, 0, 2, host].into()).unwrap());
-    let settings = Settings::server().to_builder().served(2).calls(8).build().unwrap();
+    let settings = Settings::server().to_builder().granted_credits(2).requested_credits(8).build().unwrap();
     let server = Server::bind(&there, address(), settings).unwrap();
-    let of_client = Settings::builder().served(2).build().unwrap();
+    let of_client = Settings::builder().granted_credits(2).build().unwrap();
     let (client, accepted) = thread::scope(|scope| {
         let client = scope.spawn(|| Client::connect(&here, address(), &of_client).unwrap());
         let accepted = server.accept(LONG).unwrap().expect("a connection");

@@ -133,7 +133,7 @@ fn with_gateway(fabric: &Fabric, server: SocketAddr, test: impl FnOnce(&Adapter)
 }
 
 fn client(here: &Adapter) -> Client<Adapter> {
-    let settings = Settings::builder().served(2).timeout(Some(Duration::from_secs(20))).build().unwrap();
+    let settings = Settings::builder().granted_credits(2).timeout(Some(Duration::from_secs(20))).build().unwrap();
     Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap()
 }
 

@@ -44,15 +44,17 @@ impl End {
     }
 
     fn receive(&self, id: u64, region: &Region, length: usize) {
-        self.adapter.post_receive(&self.queue_pair, id, Local::all(region, length)).unwrap();
+        self.adapter.post_receive(&self.queue_pair, id, Local::whole_region(region, length)).unwrap();
     }
 
     fn post(&self, id: u64, operation: Operation, region: &Region, length: usize) {
-        self.adapter.post(&self.queue_pair, Work::new(id, operation, Local::all(region, length))).unwrap();
+        self.adapter.post(&self.queue_pair, Work::new(id, operation, Local::whole_region(region, length))).unwrap();
     }
 
     fn fenced(&self, id: u64, operation: Operation, region: &Region, length: usize) {
-        self.adapter.post(&self.queue_pair, Work::new(id, operation, Local::all(region, length)).fenced()).unwrap();
+        self.adapter
+            .post(&self.queue_pair, Work::new(id, operation, Local::whole_region(region, length)).fenced())
+            .unwrap();
     }
 
     fn completion(&self) -> Completion {
@@ -329,7 +331,7 @@ fn overlong_work_is_refused_without_harm() {
     assert_eq!(client.adapter.message_size(&client.queue_pair), 4);
     let (message, buffer) = (client.register(b"message", ALL), server.register(&[0; 10], ALL));
     server.receive(1, &buffer, 10);
-    let work = |length| Work::new(2, Operation::Send, Local::all(&message, length));
+    let work = |length| Work::new(2, Operation::Send, Local::whole_region(&message, length));
     assert_eq!(client.adapter.post(&client.queue_pair, work(5)), Err(Error::Range));
     client.adapter.post(&client.queue_pair, work(4)).unwrap();
     assert_eq!(server.completion().length, 4);
@@ -496,7 +498,8 @@ fn a_queue_has_room_again_when_the_completion_is_taken() {
     let depths = Depths { send: 2, receive: 1, ..Depths::default() };
     let (_, client, server) = connection_with(depths, Faults::none());
     let (message, buffer) = (client.register(b"message", ALL), server.register(&[0; 7], ALL));
-    let post = |id| client.adapter.post(&client.queue_pair, Work::new(id, Operation::Send, Local::all(&message, 7)));
+    let post =
+        |id| client.adapter.post(&client.queue_pair, Work::new(id, Operation::Send, Local::whole_region(&message, 7)));
     assert_eq!((post(1), post(2), post(3)), (Ok(()), Ok(()), Err(Error::QueueFull)));
     server.receive(1, &buffer, 7);
     assert_eq!(server.end(), (1, Status::Success));
@@ -551,7 +554,7 @@ fn who_holds_memory_is_refused_what_could_wait_for_it() {
         .write(&held, |_| {
             let refused = Some(Error::MemoryHeld);
             assert_eq!(client.adapter.completion(&client.queue_pair, LONG).err(), refused);
-            let work = Work::new(1, Operation::Send, Local::all(&held, 8));
+            let work = Work::new(1, Operation::Send, Local::whole_region(&held, 8));
             assert_eq!(client.adapter.post(&client.queue_pair, work).err(), refused);
             assert_eq!(client.adapter.read(&held, |_| ()).err(), refused);
             assert_eq!(client.adapter.read(&other, |_| ()).err(), refused);
@@ -581,9 +584,9 @@ fn disconnecting_flushes_both_sides() {
     assert_eq!(client.completion(), flushed(3, Kind::Receive));
     assert_eq!(server.completion(), flushed(4, Kind::Read));
     assert!(client.is_over() && server.is_over());
-    let work = Work::new(5, Operation::Send, Local::all(&message, 7));
+    let work = Work::new(5, Operation::Send, Local::whole_region(&message, 7));
     assert_eq!(client.adapter.post(&client.queue_pair, work), Err(Error::Disconnected));
-    let receive = server.adapter.post_receive(&server.queue_pair, 6, Local::all(&buffer, 7));
+    let receive = server.adapter.post_receive(&server.queue_pair, 6, Local::whole_region(&buffer, 7));
     assert_eq!(receive, Err(Error::Disconnected));
 }
 
@@ -804,7 +807,7 @@ fn who_has_given_up_is_not_accepted() {
 fn only_receives_can_be_posted_before_the_connection() {
     let (client, server, request) = asked(&[]);
     let message = client.register(b"message", ALL);
-    let work = || Work::new(1, Operation::Send, Local::all(&message, 7));
+    let work = || Work::new(1, Operation::Send, Local::whole_region(&message, 7));
     assert_eq!(client.adapter.post(&client.queue_pair, work()), Err(Error::NotConnected));
     assert_eq!(client.adapter.completion(&client.queue_pair, LONG), Err(Error::NotConnected));
     let buffer = server.register(&[0; 7], ALL);

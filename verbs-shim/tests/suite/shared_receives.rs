@@ -29,7 +29,7 @@ fn pair(settings: SettingsBuilder) -> (Adapter, Server<Adapter>) {
 }
 
 fn server(served: u32, shared: u32) -> (Adapter, Server<Adapter>) {
-    pair(Settings::server().to_builder().served(served).shared_receives(shared))
+    pair(Settings::server().to_builder().granted_credits(served).shared_receives(shared))
 }
 
 /// Runs the service beside `run`. All Receives are then in their queue.
@@ -238,7 +238,7 @@ fn a_queue_pair_that_is_dropped_returns_what_nobody_took() {
     let queue = there.shared_receive_queue(&domain, 4).unwrap();
     let memory = there.register_slab(&domain, 4, 4096, Access::LOCAL_WRITE).unwrap();
     for (id, region) in memory.iter().enumerate() {
-        there.post_shared_receive(&queue, id as u64, Local::all(region, 4096)).unwrap();
+        there.post_shared_receive(&queue, id as u64, Local::whole_region(region, 4096)).unwrap();
     }
     for round in 0..3 {
         let mut peer = thread::scope(|scope| {
@@ -257,7 +257,7 @@ fn a_queue_pair_that_is_dropped_returns_what_nobody_took() {
             assert_eq!(there.shared_receives(&queue), 3, "round {round}: all but the one that was taken");
             let region = &memory[taken.id as usize];
             assert_eq!(there.read(region, |octets| octets[..9].to_vec()).unwrap(), b"a message");
-            there.post_shared_receive(&queue, taken.id, Local::all(region, 4096)).unwrap();
+            there.post_shared_receive(&queue, taken.id, Local::whole_region(region, 4096)).unwrap();
             peer
         });
         while peer.look(Duration::ZERO) {}
@@ -268,7 +268,7 @@ fn a_queue_pair_that_is_dropped_returns_what_nobody_took() {
 fn calls_that_wait_for_a_slot_hold_no_receive() {
     for family in [Family::A, Family::B] {
         let (here, server) = server(1, 8);
-        let settings = Settings::builder().calls(8).versions(Versions::from(Version::Two(family))).build();
+        let settings = Settings::builder().requested_credits(8).versions(Versions::from(Version::Two(family))).build();
         let kept = Mutex::new(Vec::new());
         let keep = |request: Request<Adapter>| kept.lock().unwrap().push(request);
         serving(&server, &keep, || {
@@ -304,7 +304,7 @@ fn a_client_that_takes_no_replies_holds_no_receive() {
             message.extend(rpc_call(xid, 0, 0));
             let length = message.len();
             let region = here.register(&domain, message, Access::empty()).unwrap();
-            here.post(&deaf, Work::new(0, Operation::Send, Local::all(&region, length))).unwrap();
+            here.post(&deaf, Work::new(0, Operation::Send, Local::whole_region(&region, length))).unwrap();
             assert!(here.completion(&deaf, 10 * SECOND).unwrap().is_some(), "the Send is complete");
             // The last eight calls wait: all Sends of the server, eight for calls and eight for others, wait for a Receive.
             becomes_so(|| server.free_receives() == Some(12));
@@ -316,10 +316,10 @@ fn a_client_that_takes_no_replies_holds_no_receive() {
 
 #[test]
 fn a_server_exposes_no_memory_in_its_own_calls() {
-    let settings = Settings::server().to_builder().calls(2).shared_receives(8);
+    let settings = Settings::server().to_builder().requested_credits(2).shared_receives(8);
     let (here, server) = pair(settings);
     for version in VERSIONS {
-        let of_client = Settings::builder().served(2).versions(Versions::from(version)).build().unwrap();
+        let of_client = Settings::builder().granted_credits(2).versions(Versions::from(version)).build().unwrap();
         let (client, accepted) = accepted(&here, &server, &of_client);
         thread::scope(|scope| {
             let called = scope.spawn(|| client.call(&mut null(&client)).map(drop));

@@ -195,7 +195,7 @@ fn memory_with_a_used_handle_is_registered_again() {
             assert_eq!(client.call(&mut call).map(drop), outcome, "{same}");
             let registered = gate.passed().iter().filter(|(act, _)| *act == Act::Register).count();
             assert_eq!(registered, 2 + same.min(4), "{same}");
-            assert_eq!(call.rooms()[0].len(), OCTETS, "its buffers are back");
+            assert_eq!(call.result_buffers()[0].len(), OCTETS, "its buffers are back");
         }
     });
 }

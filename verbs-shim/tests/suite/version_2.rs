@@ -153,7 +153,7 @@ fn many_calls_at_once_share_the_credits() {
     for versions in [Versions::TWO_A, Versions::TWO_B] {
         for calls in [1, 2, 32] {
             let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
-                let settings = with(Settings::builder().calls(calls), versions);
+                let settings = with(Settings::builder().requested_credits(calls), versions);
                 let client = Client::connect(here, address(), &settings).unwrap();
                 thread::scope(|scope| {
                     for thread in 0..8 {
@@ -201,8 +201,8 @@ fn each_end_reads_the_host_authentication_message_of_the_other() {
 #[test]
 fn calls_wait_if_the_server_answers_fewer_at_a_time() {
     for (versions, served) in [(Versions::TWO_A, 1), (Versions::TWO_A, 5), (Versions::TWO_B, 1), (Versions::TWO_B, 5)] {
-        let found = captured(Settings::server().to_builder().served(served), Versions::all(), |here| {
-            let settings = with(Settings::builder().calls(64), versions);
+        let found = captured(Settings::server().to_builder().granted_credits(served), Versions::all(), |here| {
+            let settings = with(Settings::builder().requested_credits(64), versions);
             let client = Client::connect(here, address(), &settings).unwrap();
             let waiting: Vec<_> = (0..200).map(|_| client.start(Call::rpc(PROGRAM, 1, 0))).collect();
             waiting.into_iter().for_each(|call| call.wait().reply().map(drop).unwrap());
@@ -220,7 +220,7 @@ fn silent(there: &Adapter, listener: &Listener, (connections, ends): (usize, boo
         let domain = there.domain().unwrap();
         let pair = there.queue_pair(&domain, rpcrdma_verbs::Depths::default()).unwrap();
         let inbox = there.register(&domain, vec![0; 4096], rpcrdma_verbs::Access::LOCAL_WRITE).unwrap();
-        there.post_receive(&pair, 1, Local::all(&inbox, 4096)).unwrap();
+        there.post_receive(&pair, 1, Local::whole_region(&inbox, 4096)).unwrap();
         there.accept(request, &pair, &[]).unwrap();
         if ends && kept.is_empty() {
             there.completion(&pair, Duration::from_secs(10)).unwrap();
@@ -238,7 +238,7 @@ fn long_messages_are_continued_in_further_sends() {
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         for calls in [1, 8] {
             let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
-                let builder = Settings::builder().calls(calls).continued(u32::MAX);
+                let builder = Settings::builder().requested_credits(calls).continued(u32::MAX);
                 let client = Client::connect(here, address(), &with(builder, versions)).unwrap();
                 thread::scope(|scope| {
                     for _ in 0..calls {
@@ -287,8 +287,8 @@ fn calls_without_a_reply_end_when_they_are_sent() {
     let lengths = [0, 1, 300, 4000, 5000, 70_000].repeat(20);
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         for calls in [1, 8] {
-            let found = captured(Settings::server().to_builder().served(calls), Versions::all(), |here| {
-                let settings = with(Settings::builder().calls(calls), versions);
+            let found = captured(Settings::server().to_builder().granted_credits(calls), Versions::all(), |here| {
+                let settings = with(Settings::builder().requested_credits(calls), versions);
                 call_only(&Client::connect(here, address(), &settings).unwrap(), &lengths).unwrap();
             });
             assert!(found.broken.is_empty(), "{version}: {:?}", found.broken);
@@ -348,7 +348,7 @@ fn a_client_falls_back_to_version_1_after_silence() {
 fn echoed(client: &Client<Adapter>, room: usize, largest: u32) -> Result<&'static str, CallError> {
     let octets: Vec<u8> = (0..300).map(|at| at as u8).collect();
     let mut call =
-        Call::rpc(PROGRAM, 1, 1).with_results_length(4).with_result(vec![0; room]).with_largest_room(largest);
+        Call::rpc(PROGRAM, 1, 1).with_results_length(4).with_result(vec![0; room]).with_max_buffer_length(largest);
     call.message().push(&300_u32.to_be_bytes());
     call.message().push_item(octets.clone());
     call.message().push_zeros(4096);
@@ -429,7 +429,9 @@ fn ends_without_credits_answer_all_calls() {
         // In version 2, the long ones are continued: then nothing comes between the parts, and that may be what the other end
         // waits for.
         for (places, length) in [1, 2, 7, 64].into_iter().flat_map(|places| [(places, 0), (places, 40_000)]) {
-            let both = |builder: SettingsBuilder| with(builder.calls(64).served(places).continued(u32::MAX), versions);
+            let both = |builder: SettingsBuilder| {
+                with(builder.requested_credits(64).granted_credits(places).continued(u32::MAX), versions)
+            };
             let fabric = Fabric::new();
             let (here, there) =
                 (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
@@ -475,7 +477,7 @@ fn called_back(client: &Settings, calls: impl FnOnce(&Connection<Adapter>) + Sen
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
     let [here, beyond] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
-    let settings = with(Settings::server().to_builder().calls(4), Versions::all());
+    let settings = with(Settings::server().to_builder().requested_credits(4), Versions::all());
     let server = Server::bind(&beyond, address(), settings).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -507,7 +509,7 @@ fn a_server_calls_a_client_as_that_announces_it() {
         (4, Limits::new(), [Ok(()), Ok(()), Ok(())], true),
     ] {
         for versions in [Versions::TWO_A, Versions::TWO_B] {
-            let client = Settings::builder().calls(4).served(served).limits(limits);
+            let client = Settings::builder().requested_credits(4).granted_credits(served).limits(limits);
             let found = called_back(&with(client, versions), |connection| {
                 let lengths = [(100, 100), (9000, 100), (100, 9000)];
                 for ((there, back), outcome) in lengths.into_iter().zip(outcomes.clone()) {

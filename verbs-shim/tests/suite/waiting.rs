@@ -323,7 +323,8 @@ fn a_future_whose_time_is_over_gives_its_call_up() {
         answer(calls);
         wait(next).reply().map(drop).unwrap();
         // Then there is no slot for one more call.
-        let under_way: Vec<_> = (0..Settings::client().calls()).map(|_| client.start(echo::null(client))).collect();
+        let under_way: Vec<_> =
+            (0..Settings::client().requested_credits()).map(|_| client.start(echo::null(client))).collect();
         let outcome = wait(client.start(echo::null(client).with_timeout(SHORT))).reply().map(drop);
         assert_eq!(outcome, Err(CallError::TimedOut(Progress::NotSent)));
         under_way.iter().for_each(|_| answer(calls));

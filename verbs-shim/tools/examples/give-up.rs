@@ -57,7 +57,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         None => None,
     };
     let device = Device::towards(address).map_err(|error| error.to_string())?;
-    let settings = Settings::builder().returned(usize::MAX).build().map_err(|error| error.to_string())?;
+    let settings = Settings::builder().kept_given_up_calls(usize::MAX).build().map_err(|error| error.to_string())?;
     let client = Client::connect(&device, address, &settings).map_err(|error| error.to_string())?;
     let (regions, begun) = (regions()?, Instant::now());
     let answered = thread::scope(|scope| {
@@ -116,7 +116,7 @@ fn settle(client: &Client<Device>, dropped: u32) -> Result<(), String> {
             return Err(format!("{returned} of {dropped} calls that were dropped have come back"));
         }
         connection.request(Duration::from_millis(20)).map_err(|ended| ended.to_string())?;
-        while connection.returned().is_some() {
+        while connection.take_given_up_call().is_some() {
             returned += 1;
         }
     }

@@ -46,7 +46,7 @@ fn run(address: &str, numbers: &[String], connected: &str) -> Result<(), String>
     let failed = |error: rpcrdma_verbs::Error| error.to_string();
     raise_descriptor_limit(count).map_err(failed)?;
     let device = Device::towards(address).map_err(failed)?;
-    let settings = Settings::builder().calls(1).build().map_err(|error| error.to_string())?;
+    let settings = Settings::builder().requested_credits(1).build().map_err(|error| error.to_string())?;
     let before = resident()?;
     let began = Instant::now();
     let clients = (0..count).map(|number| {

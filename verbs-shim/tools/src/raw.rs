@@ -69,7 +69,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         let receives = (0..RECEIVES).map(|_| Ok(verbs.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?));
         let receives = receives.collect::<Result<Vec<_>, Error>>()?;
         for (id, region) in (0..).zip(&receives) {
-            verbs.post_receive(&queue_pair, id, Local::all(region, RECEIVE))?;
+            verbs.post_receive(&queue_pair, id, Local::whole_region(region, RECEIVE))?;
         }
         let (sends, arrived, answer) = Default::default();
         Ok(Self { verbs, queue_pair, receives, sends, domain, arrived, answer, is_over: false, failure: None })
@@ -139,7 +139,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     pub fn post(&mut self, operation: Operation, octets: Vec<u8>) -> Result<(), Error> {
         let length = octets.len();
         let region = self.register(octets, Access::empty())?;
-        self.verbs.post(&self.queue_pair, Work::new(0, operation, Local::all(&region, length)))?;
+        self.verbs.post(&self.queue_pair, Work::new(0, operation, Local::whole_region(&region, length)))?;
         self.sends.push_back(region);
         Ok(())
     }
@@ -154,7 +154,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
                 let Some(region) = usize::try_from(id).ok().and_then(|id| self.receives.get(id)) else { return Ok(()) };
                 let octets = self.verbs.read(region, |octets| octets.iter().take(length).copied().collect())?;
                 self.arrived.push_back(Arrival { octets, invalidated });
-                match self.verbs.post_receive(&self.queue_pair, id, Local::all(region, RECEIVE)) {
+                match self.verbs.post_receive(&self.queue_pair, id, Local::whole_region(region, RECEIVE)) {
                     Err(Error::Disconnected) => self.is_over = true,
                     posted => posted?,
                 }

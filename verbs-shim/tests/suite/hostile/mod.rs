@@ -204,7 +204,7 @@ fn captures_of_hostile_messages_can_be_judged() {
         for (version, seed) in VERSIONS.into_iter().flat_map(|version| (99..102).map(move |seed| (version, seed))) {
             let file = File::default();
             let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
-            let settings = any_version(Settings::server()).to_builder().served(4).build().unwrap();
+            let settings = any_version(Settings::server()).to_builder().granted_credits(4).build().unwrap();
             beside_a_server(&fabric, settings, |here| {
                 attack_server(here, version, Xids::Fresh, seed, 2000);
             });
@@ -308,7 +308,7 @@ fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut
         let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
         if outcome != Err(CallError::TimedOut(Progress::Sent)) {
             assert!(call.message().items().eq([vec![xid as u8; item]]), "buffers come back");
-            assert_eq!(call.rooms()[0], vec![xid as u8; room], "nobody has written to it");
+            assert_eq!(call.result_buffers()[0], vec![xid as u8; room], "nobody has written to it");
         }
         match outcome {
             Ok(()) => {
@@ -337,7 +337,7 @@ fn badly_served(fabric: &Fabric, version: Version, seed: u64, counts: &mut [usiz
     let [here, there] = adapters(fabric);
     let listener = there.listen(ADDRESS.parse().unwrap(), 16).unwrap();
     // Every other client is called too.
-    let settings = Settings::builder().versions(Versions::from(version)).served((seed % 2) as u32 * 4);
+    let settings = Settings::builder().versions(Versions::from(version)).granted_credits((seed % 2) as u32 * 4);
     let settings = settings.timeout(Some(SECOND / 10)).grace(SECOND / 10).build().unwrap();
     let sent = thread::scope(|scope| {
         let server = scope.spawn(move || {
@@ -559,8 +559,11 @@ fn absurd_credit_grants_are_clamped() {
                 most
             });
 
-            let client =
-                Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::builder().calls(2).build().unwrap());
+            let client = Client::connect(
+                &here,
+                ADDRESS.parse().unwrap(),
+                &Settings::builder().requested_credits(2).build().unwrap(),
+            );
             let client = client.unwrap();
             let pending: Vec<_> =
                 (0..7).map(|_| client.start(Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24))).collect();
@@ -578,7 +581,7 @@ fn absurd_credit_grants_are_clamped() {
 fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(), CallError>, Option<Ended>) {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
-    let settings = Settings::server().to_builder().calls(4).timeout(Some(10 * SECOND)).build().unwrap();
+    let settings = Settings::server().to_builder().requested_credits(4).timeout(Some(10 * SECOND)).build().unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let (mut peer, outcome, ended) = thread::scope(|scope| {
         let peer = scope.spawn(|| {
@@ -627,7 +630,7 @@ fn a_wrong_invalidation_ends_the_connection_with_a_reason() {
 fn exceeding_the_credits_ends_the_connection_with_a_reason() {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
-    let settings = Settings::server().to_builder().served(2).build().unwrap();
+    let settings = Settings::server().to_builder().granted_credits(2).build().unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -690,7 +693,7 @@ fn damaged_replies_are_ignored_and_damaged_calls_refused() {
                 peer.settle();
                 peer.got
             });
-            let settings = Settings::builder().served(8).build().unwrap();
+            let settings = Settings::builder().granted_credits(8).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap().results().unwrap();
             let answers: Vec<_> = server.join().unwrap().into();

@@ -85,7 +85,7 @@ impl Peer {
     }
 
     pub(crate) fn post_receive(&self, number: usize) -> Result<(), Error> {
-        let local = Local::all(&self.receives[number], SIZE);
+        let local = Local::whole_region(&self.receives[number], SIZE);
         self.verbs.post_receive(&self.queue_pair, (1 << 32) + number as u64, local)
     }
 
@@ -119,7 +119,7 @@ impl Peer {
         let length = octets.len().min(SIZE + 64);
         self.verbs.write(&self.sends[number], |buffer| buffer[..length].copy_from_slice(&octets[..length])).unwrap();
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
-        let work = Work::new(number as u64, operation, Local::all(&self.sends[number], length));
+        let work = Work::new(number as u64, operation, Local::whole_region(&self.sends[number], length));
         self.over = self.verbs.post(&self.queue_pair, work).is_err();
         self.sent += 1;
     }

@@ -19,7 +19,7 @@ pub(crate) fn with_calls<T>(
     service: &impl Service<Adapter>,
     run: impl FnOnce(&Fabric, SocketAddr) -> T,
 ) -> T {
-    with_settings(Settings::server().to_builder().versions(Versions::all()).calls(calls), service, run)
+    with_settings(Settings::server().to_builder().versions(Versions::all()).requested_credits(calls), service, run)
 }
 
 /// The same with these settings.

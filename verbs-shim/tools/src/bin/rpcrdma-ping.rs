@@ -169,7 +169,7 @@ fn interrupted() -> io::Result<Arc<AtomicBool>> {
 /// Connects to the first address that accepts.
 fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
     let continued = if arguments.carry == Some(Carry::Continued) { u32::MAX } else { 0 };
-    let builder = Settings::builder().calls(1).versions(arguments.rpcrdma_version).continued(continued);
+    let builder = Settings::builder().requested_credits(1).versions(arguments.rpcrdma_version).continued(continued);
     let builder = builder.timeout(Some(arguments.timeout)).connect_timeout(arguments.timeout);
     let settings = builder.keep_alive(arguments.keep_alive.interval).build().map_err(|error| {
         say(NAME, error);

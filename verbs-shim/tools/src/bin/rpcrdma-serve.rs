@@ -195,8 +195,8 @@ fn main() -> ExitCode {
     let pairs: Vec<(u32, u32)> = program.iter().copied().zip(version.iter().copied()).collect();
     let others = if pairs.is_empty() { USUAL.to_vec() } else { pairs };
     let calls = if arguments.nfs { nfs::CALLS } else { 0 };
-    let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version).calls(calls);
-    let builder = builder.served(arguments.credits).shared_receives(arguments.shared_receives);
+    let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version).requested_credits(calls);
+    let builder = builder.granted_credits(arguments.credits).shared_receives(arguments.shared_receives);
     let builder = builder.keep_alive(arguments.keep_alive.interval);
     let settings = match builder.delay_reads(arguments.delay_read).delay_writes(arguments.delay_write).build() {
         Ok(settings) => settings,

@@ -183,7 +183,7 @@ impl Way for Write {
     fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
         data.want(0, call.message());
         // The connection has the buffers of a call that was given up.
-        call.rooms().resize_with(1, || vec![0; data.octets.len()]);
+        call.result_buffers().resize_with(1, || vec![0; data.octets.len()]);
         8
     }
 

@@ -78,7 +78,7 @@ pub(crate) const VERSION_3: u32 = 3;
 /// NFSv4.
 const VERSION_4: u32 = 4;
 /// Maximum number of calls in flight that a server of the folder makes on one connection, for
-/// [`SettingsBuilder::calls`](rpcrdma_verbs::SettingsBuilder::calls): recalls of delegations.
+/// [`SettingsBuilder::requested_credits`](rpcrdma_verbs::SettingsBuilder::requested_credits): recalls of delegations.
 pub const CALLS: u32 = 4;
 /// Maximum length of `scratch` in octets.
 pub const MAX_SCRATCH: usize = 0x1_0000;

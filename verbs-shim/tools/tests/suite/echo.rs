@@ -165,7 +165,7 @@ fn the_buffers_of_a_caller_stay() {
             for _ in 0..4 {
                 caller.call(&client).unwrap();
                 let item = caller.prepare().message().items().next().map(<[u8]>::as_ptr);
-                places.push((item, caller.prepare().rooms().first().map(|room| room.as_ptr())));
+                places.push((item, caller.prepare().result_buffers().first().map(|room| room.as_ptr())));
             }
             assert!(places.windows(2).all(|two| two[0] == two[1]), "{carry}");
         }

@@ -58,14 +58,14 @@ impl<'a> End<'a> {
         let domain = adapter.domain()?;
         let queue_pair = adapter.queue_pair(&domain, Depths::default())?;
         let receive = adapter.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?;
-        adapter.post_receive(&queue_pair, 0, Local::all(&receive, RECEIVE))?;
+        adapter.post_receive(&queue_pair, 0, Local::whole_region(&receive, RECEIVE))?;
         Ok(Self { adapter, domain, queue_pair, _receive: receive })
     }
 
     /// Sends a message, and waits for the completion.
     fn send(&self, octets: &[u8]) -> Result<(), Box<dyn Error>> {
         let region = self.adapter.register(&self.domain, octets.to_vec(), Access::LOCAL_WRITE)?;
-        self.adapter.post(&self.queue_pair, Work::new(1, Operation::Send, Local::all(&region, octets.len())))?;
+        self.adapter.post(&self.queue_pair, Work::new(1, Operation::Send, Local::whole_region(&region, octets.len())))?;
         while self.adapter.completion(&self.queue_pair, SOON)?.ok_or("a Send was not completed")?.id != 1 {}
         Ok(())
     }

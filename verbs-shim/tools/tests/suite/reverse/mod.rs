@@ -83,7 +83,8 @@ fn ours(whims: Whims, only: &[&str]) -> Vec<String> {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let address = "192.0.2.200:20049".parse().unwrap();
-    let server = Server::bind(&there, address, Settings::server().to_builder().calls(4).build().unwrap()).unwrap();
+    let server =
+        Server::bind(&there, address, Settings::server().to_builder().requested_credits(4).build().unwrap()).unwrap();
     let stopping = Stopping(server.stopper());
     let service = Ours { nfsd: Mutex::new(Nfsd::new(whims)), connections: Mutex::default(), calls: Mutex::default() };
     thread::scope(|scope| {

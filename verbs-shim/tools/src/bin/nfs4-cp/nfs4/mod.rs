@@ -78,9 +78,9 @@ const LONGEST_SET_UP: Duration = Duration::from_secs(10);
 
 impl<V: Provider> Nfs4<V> {
     pub(crate) fn connect(verbs: &V, address: SocketAddr, options: &Options) -> Result<Self, Error> {
-        let depth = options.depth.clamp(1, Settings::client().calls());
+        let depth = options.depth.clamp(1, Settings::client().requested_credits());
         let timeout = options.timeout;
-        let builder = Settings::builder().calls(depth).versions(options.versions);
+        let builder = Settings::builder().requested_credits(depth).versions(options.versions);
         let builder = builder.timeout(Some(timeout)).connect_timeout(LONGEST_SET_UP.min(timeout));
         let settings = builder.keep_alive(options.keep_alive).build().map_err(Error::Settings)?;
         let client = Client::connect(verbs, address, &settings).map_err(Error::Connect)?;

@@ -66,7 +66,7 @@ impl<V: Provider> Nfs4<V> {
     }
 
     fn start_read(&self, file: &Found, offset: u64, count: u32, mut call: Call) -> Result<Transfer<V>, Error> {
-        let rooms = call.rooms();
+        let rooms = call.result_buffers();
         rooms.resize_with(1, Vec::new);
         for room in rooms {
             room.resize(count as usize, 0);
