@@ -114,8 +114,7 @@ fn is_as_long(original: &Record, copy: &Frame<'_>) -> bool {
 /// In no run of octets that chance does not explain are both copies the same, but neither zero nor the original. The
 /// innermost packet may begin anywhere in the original.
 fn explained(original: &Record, one: &Record, other: &Record, index: usize) {
-    let copies = (&one.data[..], &other.data[..]);
-    if is_explained(&original.data, copies) {
+    if is_explained(&original.data, &one.data, &other.data) {
         return;
     }
     let after_header =

@@ -12,7 +12,7 @@
 //! `rpcrdma-capture`.
 //!
 //! ```text
-//!  Client   Call   Pending             Server   Dispatcher   Request        what an application sees
+//!  Client  Call  StartedCall            Server   Dispatcher   Request        what an application sees
 //!      \      |      /                      \        |         /
 //!       Connection: credits, chunks, memory, calls given up               who waits, and who does what
 //!                              |
@@ -22,8 +22,8 @@
 //! ```
 //!
 //! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] returns a
-//!   [`Pending`], which is a future for any runtime.
-//! - [`Reconnecting`] is a client that connects again after the loss of a connection.
+//!   [`StartedCall`], which is a future for any runtime.
+//! - [`ReconnectingClient`] is a client that connects again after the loss of a connection.
 //! - [`Server`] accepts connections, and passes each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made
 //!   of procedures.
 //! - [`Stream`] is a message. Each data item has a buffer, and moves by RDMA.
@@ -86,10 +86,10 @@
 //! |---|---|
 //! | [`Client::connect`] | 8 seconds to find the way to the address, then [`connect_timeout`] for the answer and again for version 2; both once more if it falls back to version 1 |
 //! | [`Client::connecting`] | the same, once one of its eight threads is free, or [`connect_timeout`] in line for one |
-//! | [`Client::call`], [`Pending::wait`] | [`Call::with_timeout`], or else [`timeout`]: with the wait for a free slot |
-//! | [`Pending`] as a future | [`Call::with_timeout`]; without it, the end of the connection, so the runtime or a [`keep_alive`] should have a limit |
-//! | [`Reconnecting::call`] | [`Call::with_timeout`], or else [`Reconnecting::with_timeout`]: with all connections |
-//! | [`Reconnecting::start`] | [`Call::with_timeout`], and an attempt to connect that is under way then; without it, none |
+//! | [`Client::call`], [`StartedCall::wait`] | [`Call::with_timeout`], or else [`timeout`]: with the wait for a free slot |
+//! | [`StartedCall`] as a future | [`Call::with_timeout`]; without it, the end of the connection, so the runtime or a [`keep_alive`] should have a limit |
+//! | [`ReconnectingClient::call`] | [`Call::with_timeout`], or else [`ReconnectingClient::with_timeout`]: with all connections |
+//! | [`ReconnectingClient::start`] | [`Call::with_timeout`], and an attempt to connect that is under way then; without it, none |
 //! | the reply to a call that was given up | [`grace`]; then the connection ends |
 //! | the end of a connection whose peer is gone | three times [`keep_alive`]; without it, the next Send |
 //! | the end of a server's connection that is not used | [`Server::with_idle_limit`], even if its answers are not taken; without it, none |
@@ -100,7 +100,7 @@
 //! | `rdma::Device::towards` | 4 seconds |
 //! | [`Connection::disconnect`], dropping a connection, a server or a region; registering memory in any of the above; [`Server::bind`] and all that finds or opens an adapter | as long as the adapter and the operating system take: they cannot be interrupted |
 //!
-//! A call is cancelled by dropping its [`Pending`], or by a timeout. That harms no other call. A call that was not sent
+//! A call is cancelled by dropping its [`StartedCall`], or by a timeout. That harms no other call. A call that was not sent
 //! is never sent. A call that was sent may still be carried out; until the reply comes, or [`grace`] is over, the call
 //! keeps its slot and its buffers, which the other side may read and write. Then the buffers are freed, or come back by
 //! [`Connection::take_given_up_call`]. Dropping a [`Connecting`] gives the connection up.
@@ -168,16 +168,16 @@ compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma
 pub use driver::resources::Provider;
 pub use driver::settings::{MAX_CALLS, MAX_SHARED_RECEIVES, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
-pub use endpoint::connecting::Connecting;
 pub use endpoint::connection::Connection;
+pub use endpoint::connection_attempt::Connecting;
 pub use endpoint::dispatcher::{Dispatcher, ProcedureCall, Refusal};
-pub use endpoint::pending::Pending;
-pub use endpoint::reconnecting::{Reconnecting, ReconnectingCall};
+pub use endpoint::reconnecting_client::{ReconnectingCall, ReconnectingClient};
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
-pub use endpoint::weak::WeakConnection;
+pub use endpoint::started_call::StartedCall;
+pub use endpoint::weak_connection::WeakConnection;
 pub use message::call::{Call, CallError, CallOutcome, Progress, ReducedResult, Reply};
-pub use message::ended::{Ended, InternalFault, PeerFault};
+pub use message::end_reason::{EndReason, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;
 /// Types of the codec appear in signatures here.
@@ -186,6 +186,6 @@ pub use rpcrdma::endpoint::channel::HostAuthenticationTooLong;
 pub use rpcrdma::endpoint::{Version, Versions};
 pub use rpcrdma::segment::Segment;
 pub use verbs::{
-    Access, Armed, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
-    Work,
+    Access, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
+    WatchState, Work,
 };

@@ -16,7 +16,7 @@ use rpcrdma::endpoint::responder::ReplyFault;
 use rpcrdma::rpc::RpcReply;
 
 use crate::message::call::CallError;
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::verbs::Error;
 
 /// Emits an event, with fields formatted by `Display`. Without the feature, the fields are not even computed.
@@ -59,7 +59,7 @@ pub(crate) fn connected(peer: SocketAddr, outcome: Result<Terms, &Error>) {
 
 /// A connection is over, and the reason is certain.
 #[inline]
-pub(crate) fn ended(peer: SocketAddr, why: &Ended) {
+pub(crate) fn ended(peer: SocketAddr, why: &EndReason) {
     emit!(DEBUG, "ended", peer = peer, reason = why);
 }
 

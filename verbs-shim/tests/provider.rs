@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{
-    Access, Armed, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Waiter, Work,
+    Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Waiter, WatchState, Work,
 };
 
 const LONG: Duration = Duration::from_secs(60);
@@ -115,7 +115,7 @@ impl<'a, V: Verbs> End<'a, V> {
             if let Some(completion) = self.verbs.completion(&self.queue_pair, Duration::ZERO)? {
                 return Ok(completion);
             }
-            if self.verbs.watch(&self.queue_pair, waiter, 7).unwrap() == Armed::Quiet {
+            if self.verbs.watch(&self.queue_pair, waiter, 7).unwrap() == WatchState::Quiet {
                 assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(7));
             }
         }
@@ -125,7 +125,7 @@ impl<'a, V: Verbs> End<'a, V> {
     fn is_quiet(&self, waiter: &Waiter) -> bool {
         (0..3).any(|_| {
             let armed = self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
-            armed == Armed::Quiet && waiter.wait(Some(SHORT)).unwrap().is_none()
+            armed == WatchState::Quiet && waiter.wait(Some(SHORT)).unwrap().is_none()
         })
     }
 
@@ -347,7 +347,7 @@ where
             },
             |verbs, listener| {
                 let waiter = Waiter::new().unwrap();
-                if verbs.watch_requests(listener, &waiter, 9).unwrap() == Armed::Quiet {
+                if verbs.watch_requests(listener, &waiter, 9).unwrap() == WatchState::Quiet {
                     assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(9), "somebody asks");
                 }
                 let (mut end, _) = End::accept(verbs, listener, &[]);
@@ -929,7 +929,7 @@ mod rdma {
                 if let Some(completion) = device.completion(&end.queue_pair, Duration::ZERO)? {
                     return Ok(completion);
                 }
-                if end.queue_pair.arm()? == Armed::Quiet {
+                if end.queue_pair.arm()? == WatchState::Quiet {
                     descriptor.readable().await.unwrap().clear_ready();
                 }
             }
@@ -975,7 +975,10 @@ mod rdma {
             finds_the_end_by_posting(&end);
             let receive = end.buffers[1].take().unwrap();
             assert_eq!(device.deregister(receive).map(drop), Err(Error::InUse), "its queue pair is destroyed");
-            assert!(watched == Armed::Ready || waiter.wait(Some(LONG)).unwrap() == Some(7), "nobody is told to wait");
+            assert!(
+                watched == WatchState::Ready || waiter.wait(Some(LONG)).unwrap() == Some(7),
+                "nobody is told to wait"
+            );
             for _ in 0..RECEIVES {
                 let completion = device.completion(&end.queue_pair, Duration::ZERO).unwrap().expect("a completion");
                 assert_eq!((completion.kind, completion.status), (Kind::Receive, Status::Flushed));

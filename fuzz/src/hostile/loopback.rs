@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_gen::{Choices, Draft, Field, Format, Label, Role};
 use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, QueuePair, Region};
 use rpcrdma_verbs::{
-    Access, Call, Client, Depths, Dispatcher, Ended, Local, Operation, Request, Server, Service, Settings, Status,
+    Access, Call, Client, Depths, Dispatcher, EndReason, Local, Operation, Request, Server, Service, Settings, Status,
     Stopper, Verbs, Versions, Work,
 };
 
@@ -78,8 +78,8 @@ impl Service<Adapter> for Blameless {
         self.0.call(request);
     }
 
-    fn ended(&self, _: SocketAddr, why: &Ended) {
-        assert!(!matches!(why, Ended::Internal(_) | Ended::Refused(_)), "{why}");
+    fn ended(&self, _: SocketAddr, why: &EndReason) {
+        assert!(!matches!(why, EndReason::Internal(_) | EndReason::Refused(_)), "{why}");
     }
 }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use rpcrdma::rpc::{MessageType, RpcCall, RpcReply};
 use rpcrdma_dissector::nfs::{self, DataItem, Procedure, Reduced, Walk};
 use rpcrdma_verbs::{
-    Call, Client, Connection, Ended, Provider, ReducedResult, Request, Service, Settings, Stream, WeakConnection,
+    Call, Client, Connection, EndReason, Provider, ReducedResult, Request, Service, Settings, Stream, WeakConnection,
 };
 use tokio::net::{TcpListener, TcpStream, tcp::OwnedReadHalf};
 use tokio::runtime::Handle;
@@ -85,7 +85,7 @@ impl<V: Provider> Service<V> for Gateway<V> {
         }
     }
 
-    fn ended(&self, peer: SocketAddr, _why: &Ended) {
+    fn ended(&self, peer: SocketAddr, _why: &EndReason) {
         lock(&self.links).remove(&peer);
     }
 }

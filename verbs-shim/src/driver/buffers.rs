@@ -7,11 +7,11 @@ use std::ops::Range;
 use rpcrdma::endpoint::CallId;
 use rpcrdma::segment::Segment;
 
-use super::posted::Posted;
 use super::receives::Receives;
 use super::registration::Slab;
 use super::resources::Resources;
-use crate::message::ended::Ended;
+use super::work_id::WorkId;
+use crate::message::end_reason::EndReason;
 use crate::message::stream::Stream;
 use crate::verbs::Error;
 use crate::verbs::{Access, Local, Operation, Remote, Verbs, Work};
@@ -256,7 +256,7 @@ impl<V: Verbs> Buffers<V> {
             return Err(Error::Range);
         }
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
-        let work = Work::new(Posted::Send(slot).to_id(), operation, Local::whole_region(region, filled));
+        let work = Work::new(WorkId::Send(slot).to_id(), operation, Local::whole_region(region, filled));
         if let Some(entry) = self.sent.get_mut(slot as usize) {
             *entry = purpose;
         }
@@ -271,7 +271,7 @@ impl<V: Verbs> Buffers<V> {
         let Some(region) = self.sends.first().filter(|_| self.are_ready()) else { return Ok(()) };
         let (handle, offset) = (0, 0);
         let local = Local { region, range: 0..0 };
-        let work = Work::new(Posted::KeepAlive.to_id(), Operation::Write(Remote { handle, offset }), local);
+        let work = Work::new(WorkId::KeepAlive.to_id(), Operation::Write(Remote { handle, offset }), local);
         resources.verbs.post(&resources.queue_pair, work)?;
         self.send_queue_free -= 1;
         Ok(())
@@ -288,13 +288,13 @@ impl<V: Verbs> Buffers<V> {
     pub(super) fn transfer(
         &mut self,
         resources: &Resources<V>,
-        id: Posted,
+        id: WorkId,
         remote: Segment,
         local: Local<'_, V::Region>,
     ) -> Result<(), Error> {
         let remote = Remote::from(remote);
         let operation = match id {
-            Posted::Read(_) | Posted::Pull(_) => Operation::Read(remote),
+            WorkId::Read(_) | WorkId::Pull(_) => Operation::Read(remote),
             _ => Operation::Write(remote),
         };
         resources.verbs.post(&resources.queue_pair, Work::new(id.to_id(), operation, local))?;
@@ -303,7 +303,7 @@ impl<V: Verbs> Buffers<V> {
     }
 }
 
-impl From<Error> for Ended {
+impl From<Error> for EndReason {
     fn from(error: Error) -> Self {
         match error {
             Error::Disconnected => Self::Peer,

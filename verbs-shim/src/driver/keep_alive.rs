@@ -21,7 +21,7 @@ pub(super) struct KeepAlive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
     None,
-    Posted,
+    WorkId,
 }
 
 /// Outcome of a check.
@@ -54,8 +54,8 @@ impl KeepAlive {
         self.next = now.checked_add(self.interval).unwrap_or(self.next);
         let (check, probe) = match (taken == self.taken, self.probe) {
             (false, _) => (Check::Alive, Probe::None),
-            (true, Probe::None) => (Check::Probe, Probe::Posted),
-            (true, Probe::Posted) => (Check::Silent, Probe::Posted),
+            (true, Probe::None) => (Check::Probe, Probe::WorkId),
+            (true, Probe::WorkId) => (Check::Silent, Probe::WorkId),
         };
         (self.taken, self.probe) = (taken, probe);
         check

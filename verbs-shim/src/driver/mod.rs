@@ -48,22 +48,22 @@
 //! are free again during the RDMA Reads of its calls. So the grant limits the resources that the peer can use.
 
 pub(crate) mod alarms;
-pub(crate) mod answering;
 mod buffers;
 pub(crate) mod call_queue;
-mod calling;
 mod flow_control;
+pub(crate) mod incoming_calls;
 mod jobs;
 mod keep_alive;
 pub(crate) mod negotiation;
-mod posted;
+mod outgoing_calls;
 mod receives;
 mod regions;
 mod registration;
 pub(crate) mod resources;
 pub(crate) mod settings;
-pub(crate) mod shared;
+pub(crate) mod shared_connection;
 pub(crate) mod shared_receives;
 mod state;
 mod tables;
 mod thread;
+mod work_id;

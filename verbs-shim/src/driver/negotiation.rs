@@ -7,9 +7,9 @@ use rpcrdma::endpoint::Channel;
 use rpcrdma::endpoint::channel::Negotiation;
 
 use super::buffers::{Buffers, OutgoingSend, Sent};
-use super::posted::Posted;
 use super::resources::{Provider, Resources};
-use crate::message::ended::{Ended, InternalFault};
+use super::work_id::WorkId;
+use crate::message::end_reason::{EndReason, InternalFault};
 use crate::message::stream::Stream;
 use crate::verbs::{Error, Status};
 
@@ -19,7 +19,7 @@ pub(super) fn send_control<V: Provider>(
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
     occupied: impl FnOnce() -> u32,
-) -> Result<bool, Ended> {
+) -> Result<bool, EndReason> {
     if channel.is_silent() {
         return Ok(false);
     }
@@ -33,7 +33,7 @@ pub(super) fn send_control<V: Provider>(
             Ok(true)
         }
         // They are no larger than the smallest inline threshold.
-        Err(_) => Err(Ended::Internal(InternalFault::Header)),
+        Err(_) => Err(EndReason::Internal(InternalFault::Header)),
     }
 }
 
@@ -74,7 +74,7 @@ fn exchange_next<V: Provider>(
     }
     let has_sent = buffers.are_ready()
         && send_control(resources, buffers, channel, || 0).map_err(|ended| match ended {
-            Ended::Refused(error) => error,
+            EndReason::Refused(error) => error,
             _ => Error::Disconnected,
         })?;
     if has_sent { Ok(()) } else { take_completion(resources, buffers, channel, left) }
@@ -90,19 +90,19 @@ fn take_completion<V: Provider>(
     if completion.status != Status::Success {
         return Err(Error::Disconnected);
     }
-    match Posted::from_id(completion.id) {
-        Posted::Receive(receive) => {
+    match WorkId::from_id(completion.id) {
+        WorkId::Receive(receive) => {
             let receive = buffers.received(receive).ok_or(Error::Disconnected)?;
             let look = |octets: &[u8]| channel.received(octets.get(..completion.length).unwrap_or_default());
             // No call was made, so no endpoint waits for this message.
             let _nobody = buffers.read_message(resources, receive, look)?;
             buffers.post_receive(resources, receive)?;
         }
-        Posted::Send(slot) => {
+        WorkId::Send(slot) => {
             buffers.completed();
             buffers.take_sent(slot);
         }
-        Posted::Read(_) | Posted::Write(_) | Posted::Pull(_) | Posted::KeepAlive => {}
+        WorkId::Read(_) | WorkId::Write(_) | WorkId::Pull(_) | WorkId::KeepAlive => {}
     }
     Ok(())
 }

@@ -12,10 +12,10 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::posted::Posted;
 use super::registration::Slab;
 use super::resources::Resources;
 use super::shared_receives::SharedReceives;
+use super::work_id::WorkId;
 use crate::verbs::{Access, Error, Local, Verbs};
 
 /// Receives of a connection. Each message has a name, which the endpoints use.
@@ -131,7 +131,7 @@ impl<V: Verbs> Receives<V> {
             ReceiveSource::Own(regions) => {
                 let region = regions.get(name as usize).ok_or(Error::Range)?;
                 let local = Local::whole_region(region, self.size);
-                resources.verbs.post_receive(&resources.queue_pair, Posted::Receive(name).to_id(), local)?;
+                resources.verbs.post_receive(&resources.queue_pair, WorkId::Receive(name).to_id(), local)?;
             }
             ReceiveSource::Shared(messages) => messages.post(name, SharedMessage::None)?,
         }

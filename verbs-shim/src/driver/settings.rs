@@ -291,7 +291,7 @@ impl SettingsBuilder {
     /// - The completion queue of each connection has room for all of these Receives, because a client that ignores its
     ///   credits could fill all of them. That connection then ends, and the Receives return to the queue.
     /// - All connections are in one protection domain. So no memory can be exposed to a client, because other clients
-    ///   could use that memory too (RFC 8166 section 8.1.1). Answering exposes none. The server's own
+    ///   could use that memory too (RFC 8166 section 8.1.1). IncomingCalls exposes none. The server's own
     ///   [`requested_credits`](Self::requested_credits) have to fit inline with their replies: others end with
     ///   [`CallError::NotRegistered`](crate::CallError::NotRegistered) and [`Error::SharedDomain`].
     ///   [`provides_replies`](Self::provides_replies) cannot be combined with shared Receives.
@@ -383,7 +383,7 @@ impl SettingsBuilder {
 
     /// Keep-alive: time without any completion after which this end checks if the other side is still there, by an RDMA
     /// Write of no octets. A host that is switched off or cut off is found within three times this interval, and the
-    /// connection ends with [`Ended::Silent`](crate::Ended::Silent) or [`Ended::Failed`](crate::Ended::Failed). The
+    /// connection ends with [`EndReason::Silent`](crate::EndReason::Silent) or [`EndReason::Failed`](crate::EndReason::Failed). The
     /// adapter of the other side answers even if the program hangs: only a [`timeout`](Self::timeout) finds that.
     /// Default: `None`, for no keep-alive. Each end may have another interval, and an idle connection wakes a thread
     /// once in each interval.

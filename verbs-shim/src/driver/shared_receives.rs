@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::posted::Posted;
+use super::work_id::WorkId;
 use crate::verbs::{Access, Error, Local, Verbs};
 
 /// Receives that all connections of a server share, in one protection domain.
@@ -46,6 +46,6 @@ impl<V: Verbs> SharedReceives<V> {
     /// Posts a Receive that no connection holds any more.
     pub(super) fn post(&self, receive: u32) -> Result<(), Error> {
         let local = Local::whole_region(self.region(receive)?, self.size);
-        self.verbs.post_shared_receive(&self.queue, Posted::Receive(receive).to_id(), local)
+        self.verbs.post_shared_receive(&self.queue, WorkId::Receive(receive).to_id(), local)
     }
 }

@@ -10,28 +10,28 @@ use rpcrdma::endpoint::channel::{Arrival, Negotiation};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
-use super::answering::{Answering, DeliveredCall};
 use super::buffers::{Buffers, Sent};
 use super::call_queue::{QueuePosition, WaitMode};
-use super::calling::Calling;
 use super::flow_control::FlowControl;
+use super::incoming_calls::{DeliveredCall, IncomingCalls};
 use super::jobs::{Done, Job, Jobs};
 use super::keep_alive::{Check, KeepAlive};
 use super::negotiation::send_control;
-use super::posted::Posted;
+use super::outgoing_calls::OutgoingCalls;
 use super::registration::RegistrationId;
 use super::resources::{Provider, Resources};
 use super::settings::{ConnectionTerms, Settings};
+use super::work_id::WorkId;
 use crate::message::call::{Call, CallError, Progress};
-use crate::message::ended::{Ended, PeerFault};
+use crate::message::end_reason::{EndReason, PeerFault};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Completion, Error, Status};
 
 /// Per-connection state.
 pub(crate) struct ConnectionState<V: Provider> {
     pub(super) buffers: Buffers<V>,
-    pub(super) calling: Calling<V>,
-    pub(super) answering: Option<Answering<V>>,
+    pub(super) outgoing_calls: OutgoingCalls<V>,
+    pub(super) incoming_calls: Option<IncomingCalls<V>>,
     pub(super) channel: Channel,
     /// Terms of the calls that this end makes: for version 1, until version 2 is agreed.
     pub(super) terms: Terms,
@@ -50,7 +50,7 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) poller: Poller,
     /// Number of threads that wait for the polling thread.
     pub(super) waiting_threads: usize,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<EndReason>,
     pub(super) report: EndReport,
     /// XID of the call of the other side whose memory could not be used.
     pub(super) unusable: Option<u32>,
@@ -83,7 +83,7 @@ pub(super) enum EndReport {
     /// Not due: the connection goes on, or the reason for the end may still change.
     Open,
     /// The reason for the end is certain, and has to be reported when nothing is locked.
-    Due(Ended),
+    Due(EndReason),
     Made,
 }
 
@@ -116,11 +116,11 @@ impl<V: Provider> ConnectionState<V> {
         refused: &[u32],
     ) -> Self {
         let message_size = resources.verbs.message_size(&resources.queue_pair);
-        let answering = || Answering::new(terms.answers, settings, message_size, refused);
+        let incoming_calls = || IncomingCalls::new(terms.answers, settings, message_size, refused);
         let mut state = Self {
             buffers,
-            calling: Calling::new(terms.calls, settings, message_size),
-            answering: (settings.served > 0).then(answering),
+            outgoing_calls: OutgoingCalls::new(terms.calls, settings, message_size),
+            incoming_calls: (settings.served > 0).then(incoming_calls),
             channel,
             terms: terms.calls,
             remote_invalidation: settings.remote_invalidation && resources.verbs.remote_invalidation(),
@@ -148,8 +148,8 @@ impl<V: Provider> ConnectionState<V> {
     fn agree(&mut self) {
         if let Some((calls, answers)) = self.channel.terms(self.remote_invalidation) {
             self.terms = calls;
-            self.calling.agree(calls, self.channel.segment_limits());
-            self.answering.iter_mut().for_each(|answering| answering.agree(answers));
+            self.outgoing_calls.agree(calls, self.channel.segment_limits());
+            self.incoming_calls.iter_mut().for_each(|incoming_calls| incoming_calls.agree(answers));
             if let Some(slab) = self.buffers.take_further_receives() {
                 self.jobs.add_job(Job::RegisterReceives(slab));
             }
@@ -183,54 +183,54 @@ impl<V: Provider> ConnectionState<V> {
                 false
             }
             Err(Error::Removed) => {
-                self.end_connection(Ended::Removed);
+                self.end_connection(EndReason::Removed);
                 self.close(resources);
                 false
             }
             Err(error) => {
-                self.end_connection(Ended::from(error));
+                self.end_connection(EndReason::from(error));
                 false
             }
         }
     }
 
-    pub(super) fn happened(&mut self, completion: &Completion) -> Result<(), Ended> {
+    pub(super) fn happened(&mut self, completion: &Completion) -> Result<(), EndReason> {
         let Completion { id, kind, status, length, invalidated } = *completion;
         self.taken = self.taken.wrapping_add(1);
-        let work = Posted::from_id(id);
-        let received = if let Posted::Receive(receive) = work {
+        let work = WorkId::from_id(id);
+        let received = if let WorkId::Receive(receive) = work {
             self.buffers.received(receive)
         } else {
             self.buffers.completed();
             None
         };
-        if let Posted::Send(slot) = work {
+        if let WorkId::Send(slot) = work {
             match self.buffers.take_sent(slot) {
-                Sent::Call(call) if status == Status::Success => self.calling.sent(call),
+                Sent::Call(call) if status == Status::Success => self.outgoing_calls.sent(call),
                 Sent::Reply(number) => {
-                    if let Some(answering) = &mut self.answering {
-                        answering.sent(&mut self.jobs, number);
+                    if let Some(incoming_calls) = &mut self.incoming_calls {
+                        incoming_calls.sent(&mut self.jobs, number);
                     }
                 }
                 _ => {}
             }
         }
         match (work, status) {
-            (_, Status::Flushed) => return Err(Ended::Peer),
-            (Posted::Receive(_), Status::Success) => {
-                let receive = received.ok_or(Ended::PeerFault(PeerFault::CreditExceeded))?;
+            (_, Status::Flushed) => return Err(EndReason::Peer),
+            (WorkId::Receive(_), Status::Success) => {
+                let receive = received.ok_or(EndReason::PeerFault(PeerFault::CreditExceeded))?;
                 self.arrived.push_back(Arrived { receive, length, invalidated });
             }
-            (Posted::Read(number), Status::Success) => {
-                self.answering.iter_mut().for_each(|answering| answering.pulled(number));
+            (WorkId::Read(number), Status::Success) => {
+                self.incoming_calls.iter_mut().for_each(|incoming_calls| incoming_calls.pulled(number));
             }
-            (Posted::Pull(number), Status::Success) => self.calling.pulled(number),
+            (WorkId::Pull(number), Status::Success) => self.outgoing_calls.pulled(number),
             (_, Status::Success) => {}
-            (Posted::Read(number) | Posted::Write(number), Status::RemoteAccess) => {
-                self.unusable = self.answering.as_ref().and_then(|answering| answering.xid(number));
-                return Err(Ended::Failed(kind, status));
+            (WorkId::Read(number) | WorkId::Write(number), Status::RemoteAccess) => {
+                self.unusable = self.incoming_calls.as_ref().and_then(|incoming_calls| incoming_calls.xid(number));
+                return Err(EndReason::Failed(kind, status));
             }
-            _ => return Err(Ended::Failed(kind, status)),
+            _ => return Err(EndReason::Failed(kind, status)),
         }
         Ok(())
     }
@@ -265,23 +265,23 @@ impl<V: Provider> ConnectionState<V> {
         arrived.iter().try_for_each(|arrived| buffers.keep_message(resources, arrived.receive, arrived.length))
     }
 
-    pub(super) fn carry_out_next(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
+    pub(super) fn carry_out_next(&mut self, resources: &Resources<V>) -> Result<bool, EndReason> {
         if self.say(resources)? {
             return Ok(true);
         }
-        let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
+        let Self { buffers, channel, outgoing_calls, incoming_calls, jobs, waiting, .. } = self;
         let mut flow_control = FlowControl::new(channel, buffers.receivable());
         // Version 1 counts calls only.
-        let counted = answering.as_ref().filter(|_| !flow_control.is_version_1());
-        let (occupied, owed) = counted.map_or((0, None), |answering| {
+        let counted = incoming_calls.as_ref().filter(|_| !flow_control.is_version_1());
+        let (occupied, owed) = counted.map_or((0, None), |incoming_calls| {
             let calls = waiting.iter().filter(|arrived| buffers.uses_credit(arrived.receive)).count();
-            (answering.occupied(), Some(answering.owed().saturating_add(calls as u32)))
+            (incoming_calls.occupied(), Some(incoming_calls.owed().saturating_add(calls as u32)))
         });
-        if calling.carry_out_next(resources, buffers, jobs, &mut flow_control, occupied, owed)? {
+        if outgoing_calls.carry_out_next(resources, buffers, jobs, &mut flow_control, occupied, owed)? {
             return Ok(true);
         }
-        if let Some(answering) = answering
-            && answering.carry_out_next(resources, buffers, jobs, &mut flow_control, occupied)?
+        if let Some(incoming_calls) = incoming_calls
+            && incoming_calls.carry_out_next(resources, buffers, jobs, &mut flow_control, occupied)?
         {
             return Ok(true);
         }
@@ -296,67 +296,70 @@ impl<V: Provider> ConnectionState<V> {
             self.agree();
         }
         if is_agreed {
-            self.calling.agreed();
+            self.outgoing_calls.agreed();
         }
         Ok(true)
     }
 
     /// Passes the first waiting call to the Responder, if a slot is free. Returns true if a call was passed.
-    fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
-        let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_free_slot()) else {
+    fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, EndReason> {
+        let Some(incoming_calls) = self.incoming_calls.as_mut().filter(|incoming_calls| incoming_calls.has_free_slot())
+        else {
             return Ok(false);
         };
         let Some(Arrived { receive, length, .. }) = self.waiting.pop_front() else { return Ok(false) };
         self.buffers.read_message(resources, receive, |octets| {
-            answering.received(receive, octets.get(..length).unwrap_or_default())
+            incoming_calls.received(receive, octets.get(..length).unwrap_or_default())
         })??;
         Ok(true)
     }
 
     /// Sends the next message that belongs to no call. Returns false if there was none.
-    fn say(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
+    fn say(&mut self, resources: &Resources<V>) -> Result<bool, EndReason> {
         if self.closed {
             return Ok(false);
         }
-        let Self { buffers, channel, answering, .. } = self;
-        let occupied = || answering.as_ref().map_or(0, Answering::occupied);
+        let Self { buffers, channel, incoming_calls, .. } = self;
+        let occupied = || incoming_calls.as_ref().map_or(0, IncomingCalls::occupied);
         send_control(resources, buffers, channel, occupied)
     }
 
     /// Passes a received message to the endpoint for that kind of message. Returns the kind.
-    fn pass_message(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
+    fn pass_message(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, EndReason> {
         let has_terms = self.version().is_some();
-        let Self { buffers, channel, calling, answering, .. } = self;
+        let Self { buffers, channel, outgoing_calls, incoming_calls, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
         let (received, goes_on) = buffers.read_message(resources, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             let received = channel.received(octets);
             let arrival = match received {
                 // For the Requester or for the Responder (RFC 8167 section 5).
-                Arrival::Version1 if answering.is_none() => Arrival::Reply,
-                Arrival::Version1 if calling.direction(octets) == Direction::Reply => Arrival::Reply,
+                Arrival::Version1 if incoming_calls.is_none() => Arrival::Reply,
+                Arrival::Version1 if outgoing_calls.direction(octets) == Direction::Reply => Arrival::Reply,
                 Arrival::Version1 => Arrival::Call,
                 arrival => arrival,
             };
-            match (arrival, answering) {
-                (Arrival::Reply, _) => calling.received(receive, octets, invalidated)?,
+            match (arrival, incoming_calls) {
+                (Arrival::Reply, _) => outgoing_calls.received(receive, octets, invalidated)?,
                 // Only a reply may invalidate memory (RFC 8797 section 4.1; version two draft -07 section 6.5).
-                (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
-                _ if invalidated.is_some() => return Err(Ended::PeerFault(PeerFault::CallInvalidated)),
-                (Arrival::Call | Arrival::CallPart, Some(answering))
-                    if received != Arrival::Version1 && !(has_terms && answering.has_free_slot()) =>
+                (Arrival::Exceeded, _) => return Err(EndReason::PeerFault(PeerFault::CreditExceeded)),
+                _ if invalidated.is_some() => return Err(EndReason::PeerFault(PeerFault::CallInvalidated)),
+                (Arrival::Call | Arrival::CallPart, Some(incoming_calls))
+                    if received != Arrival::Version1 && !(has_terms && incoming_calls.has_free_slot()) =>
                 {
                     return Ok((received, GoesOn::Waits));
                 }
                 (Arrival::BrokenReply(xid), _) => {
-                    calling.broken(xid)?;
+                    outgoing_calls.broken(xid)?;
                     return Ok((received, GoesOn::Nowhere));
                 }
-                (Arrival::BrokenCall(xid, error), Some(answering)) => {
-                    answering.broken(xid, error)?;
+                (Arrival::BrokenCall(xid, error), Some(incoming_calls)) => {
+                    incoming_calls.broken(xid, error)?;
                     return Ok((received, GoesOn::Nowhere));
                 }
-                (Arrival::Call | Arrival::CallPart, Some(answering)) => answering.received(receive, octets)?,
+                (Arrival::Call | Arrival::CallPart, Some(incoming_calls)) => {
+                    incoming_calls.received(receive, octets)?
+                }
                 (Arrival::Call | Arrival::CallPart | Arrival::BrokenCall(..) | Arrival::Version1, _)
                 | (Arrival::Properties | Arrival::Nothing, _) => return Ok((received, GoesOn::Nowhere)),
             }
@@ -373,7 +376,7 @@ impl<V: Provider> ConnectionState<V> {
     /// Makes a Call, or a part of one, wait for a slot. A Call keeps a Receive, and so a credit; if that Receive is
     /// shared, only the credit. A part of a continued Call is copied, as [`Arrival::CallPart`] asks, up to the maximum
     /// number of octets collected.
-    fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
+    fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), EndReason> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
             receive = self.buffers.copy(resources, receive, length)?;
@@ -386,20 +389,20 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Passes the outcome of a job to the endpoints, and carries out their requests.
     pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
-        let Self { buffers, calling, answering, jobs, .. } = self;
+        let Self { buffers, outgoing_calls, incoming_calls, jobs, .. } = self;
         jobs.finish_job();
-        let told = match (done, answering) {
+        let told = match (done, incoming_calls) {
             (Done::Registered(RegistrationId::Call(registration), registered), _) => {
-                calling.registered(resources, jobs, registration, registered)
+                outgoing_calls.registered(resources, jobs, registration, registered)
             }
             (Done::Deregistered(RegistrationId::Call(registration), buffer), _) => {
-                calling.deregistered(jobs, registration, buffer)
+                outgoing_calls.deregistered(jobs, registration, buffer)
             }
-            (Done::Registered(RegistrationId::Answer(registration), registered), Some(answering)) => {
-                answering.registered(resources, jobs, registration, registered)
+            (Done::Registered(RegistrationId::Answer(registration), registered), Some(incoming_calls)) => {
+                incoming_calls.registered(resources, jobs, registration, registered)
             }
-            (Done::Deregistered(RegistrationId::Answer(registration), buffer), Some(answering)) => {
-                answering.deregistered(jobs, registration, buffer)
+            (Done::Deregistered(RegistrationId::Answer(registration), buffer), Some(incoming_calls)) => {
+                incoming_calls.deregistered(jobs, registration, buffer)
             }
             (Done::SendsRegistered(registered), _) => {
                 // Without these, the connection goes on with fewer Sends in flight.
@@ -437,21 +440,21 @@ impl<V: Provider> ConnectionState<V> {
     ) -> Result<Option<usize>, CallError> {
         if let Some(ended) = &self.ended {
             let lost = CallError::Lost(ended.clone(), Progress::NotSent);
-            self.calling.leave(position);
+            self.outgoing_calls.leave(position);
             return Err(lost);
         }
         if self.channel.negotiation() == Negotiation::Pending {
-            self.calling.wait(position, mode);
+            self.outgoing_calls.wait(position, mode);
             return Ok(None);
         }
-        let ticket = self.calling.begin_call(call, position, mode)?;
+        let ticket = self.outgoing_calls.begin_call(call, position, mode)?;
         self.carry_out(resources);
         Ok(ticket)
     }
 
     /// Gives a call up, and ends the connection if no time is left for the reply.
     pub(crate) fn give_up(&mut self, resources: &Resources<V>, ticket: usize) {
-        self.calling.give_up(ticket);
+        self.outgoing_calls.give_up(ticket);
         self.carry_out(resources);
         self.expire(resources);
     }
@@ -463,14 +466,19 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Returns the earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
-        let provided = self.answering.as_ref().and_then(Answering::next_end);
+        let provided = self.incoming_calls.as_ref().and_then(IncomingCalls::next_end);
         let keep_alive = self.keep_alive.as_ref().filter(|_| self.ended.is_none()).map(KeepAlive::next_check);
-        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).chain(self.calling.alarms.next_alarm()).min()
+        provided
+            .into_iter()
+            .chain(self.grace_ends())
+            .chain(keep_alive)
+            .chain(self.outgoing_calls.alarms.next_alarm())
+            .min()
     }
 
     /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
-        self.calling.grace_ends().filter(|_| self.ended.is_none())
+        self.outgoing_calls.grace_ends().filter(|_| self.ended.is_none())
     }
 
     /// Returns true if the polling thread has to wake up because of what another thread has done.
@@ -482,8 +490,8 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Returns true if something has happened since the last call for which threads wait.
     pub(super) fn take_news(&mut self) -> bool {
-        let answered = self.answering.as_mut().is_some_and(|answering| mem::take(&mut answering.news));
-        mem::take(&mut self.calling.news) | answered
+        let answered = self.incoming_calls.as_mut().is_some_and(|incoming_calls| mem::take(&mut incoming_calls.news));
+        mem::take(&mut self.outgoing_calls.news) | answered
     }
 
     /// Makes the background poller wake up when the next deadline passes.
@@ -502,10 +510,10 @@ impl<V: Provider> ConnectionState<V> {
             Check::Alive => {}
             Check::Probe => {
                 if let Err(error) = self.buffers.keep_alive(resources) {
-                    self.end_connection(Ended::from(error));
+                    self.end_connection(EndReason::from(error));
                 }
             }
-            Check::Silent => self.end_connection(Ended::Silent),
+            Check::Silent => self.end_connection(EndReason::Silent),
         }
     }
 
@@ -516,32 +524,34 @@ impl<V: Provider> ConnectionState<V> {
         if now < ends {
             return;
         }
-        if let Some(answering) = &mut self.answering {
-            answering.expire(now);
+        if let Some(incoming_calls) = &mut self.incoming_calls {
+            incoming_calls.expire(now);
         }
-        self.calling.ring(now);
+        self.outgoing_calls.ring(now);
         if self.grace_ends().is_some_and(|ends| ends <= now) {
-            self.end_connection(Ended::Unanswered);
+            self.end_connection(EndReason::Unanswered);
         }
         self.carry_out(resources);
     }
 
     /// Ends the connection. The connection is over when the last completion was taken.
-    pub(super) fn end_connection(&mut self, ended: Ended) {
-        let is_here = ended == Ended::Here;
+    pub(super) fn end_connection(&mut self, ended: EndReason) {
+        let is_here = ended == EndReason::Here;
         match &self.ended {
             None => {
                 self.ended = Some(ended);
                 self.jobs.add_job(Job::Disconnect);
             }
             // Posting failed or work was flushed because the connection was over, before the reason was taken.
-            Some(Ended::Peer) if matches!(ended, Ended::Failed(..) | Ended::Removed | Ended::Refused(_)) => {
+            Some(EndReason::Peer)
+                if matches!(ended, EndReason::Failed(..) | EndReason::Removed | EndReason::Refused(_)) =>
+            {
                 self.ended = Some(ended);
             }
             Some(_) => {}
         }
         // If the other side ended it, a completion may still have the reason, as long as this side goes on polling.
-        if is_here || self.ended != Some(Ended::Peer) {
+        if is_here || self.ended != Some(EndReason::Peer) {
             self.report_end();
         }
     }
@@ -556,7 +566,7 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Returns the reason for the end of the connection when the report is due.
-    pub(super) fn take_report(&mut self) -> Option<Ended> {
+    pub(super) fn take_report(&mut self) -> Option<EndReason> {
         if !matches!(self.report, EndReport::Due(_)) {
             return None;
         }
@@ -579,15 +589,15 @@ impl<V: Provider> ConnectionState<V> {
             return;
         }
         self.closed = true;
-        self.calling.news = true;
+        self.outgoing_calls.news = true;
         self.take_replies(resources);
         self.waiting.clear();
-        let ended = self.ended.get_or_insert(Ended::Peer).clone();
+        let ended = self.ended.get_or_insert(EndReason::Peer).clone();
         self.report_end();
-        self.calling.lost(ended);
-        self.calling.woken.append(&mut self.end_wakers);
-        if let Some(answering) = &mut self.answering {
-            answering.lost(&mut self.jobs);
+        self.outgoing_calls.lost(ended);
+        self.outgoing_calls.woken.append(&mut self.end_wakers);
+        if let Some(incoming_calls) = &mut self.incoming_calls {
+            incoming_calls.lost(&mut self.jobs);
         }
         self.carry_out(resources);
         self.buffers.give_back_receives();
@@ -595,29 +605,31 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Handles messages that came before the end. A reply is still good; nobody would receive the answer to a call.
     pub(super) fn take_replies(&mut self, resources: &Resources<V>) {
-        let Self { buffers, channel, calling, answering, jobs, arrived, .. } = self;
+        let Self { buffers, channel, outgoing_calls, incoming_calls, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
             // Its requests are no longer of use.
             let mut flow_control = FlowControl::new(channel, 0);
             while matches!(
-                calling.carry_out_next(resources, buffers, jobs, &mut flow_control, 0, None),
-                Ok(true) | Err(Ended::Peer)
+                outgoing_calls.carry_out_next(resources, buffers, jobs, &mut flow_control, 0, None),
+                Ok(true) | Err(EndReason::Peer)
             ) {}
             let _ = buffers.read_message(resources, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 let is_reply = match channel.received(octets) {
-                    Arrival::Version1 => answering.is_none() || calling.direction(octets) == Direction::Reply,
+                    Arrival::Version1 => {
+                        incoming_calls.is_none() || outgoing_calls.direction(octets) == Direction::Reply
+                    }
                     arrival => arrival == Arrival::Reply,
                 };
                 if is_reply {
-                    let _ = calling.received(receive, octets, invalidated);
+                    let _ = outgoing_calls.received(receive, octets, invalidated);
                 }
             });
         }
     }
 
-    pub(crate) fn calling(&mut self) -> &mut Calling<V> {
-        &mut self.calling
+    pub(crate) fn outgoing_calls(&mut self) -> &mut OutgoingCalls<V> {
+        &mut self.outgoing_calls
     }
 
     /// Answers a call of the other side.
@@ -627,17 +639,17 @@ impl<V: Provider> ConnectionState<V> {
         delivered: &mut DeliveredCall,
         protected: bool,
     ) -> Result<Form, ReplyFault> {
-        let answering = self.answering.as_mut().ok_or(ReplyFault::NoCall)?;
-        let done = answering.reply(delivered, protected);
+        let incoming_calls = self.incoming_calls.as_mut().ok_or(ReplyFault::NoCall)?;
+        let done = incoming_calls.reply(delivered, protected);
         self.carry_out(resources);
         done
     }
 
     /// Forgets a call of the other side that has no reply.
     pub(crate) fn forget(&mut self, resources: &Resources<V>, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
-        let Self { answering, jobs, .. } = self;
-        let answering = answering.as_mut().ok_or(ReplyFault::NoCall)?;
-        let done = answering.forget(jobs, delivered);
+        let Self { incoming_calls, jobs, .. } = self;
+        let incoming_calls = incoming_calls.as_mut().ok_or(ReplyFault::NoCall)?;
+        let done = incoming_calls.forget(jobs, delivered);
         self.carry_out(resources);
         done
     }

@@ -4,7 +4,7 @@
 //! something happens on a connection whose futures were polled, or the end of another connection is reported. The
 //! thread starts with the first client, and stays. Only futures need the driver for completions: a thread that makes a
 //! blocking call takes the reply itself, and the driver is not woken. The driver owns no connection: if futures of a
-//! connection were polled, the last `Connection`, `Pending` or `Request` passes the connection to the driver when
+//! connection were polled, the last `Connection`, `StartedCall` or `Request` passes the connection to the driver when
 //! dropped, and the driver ends the connection. Any other thread that ends a connection known to the driver notifies
 //! the driver.
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::endpoint::connection::Connection;
-use crate::endpoint::pending::Pending;
+use crate::endpoint::started_call::StartedCall;
 use crate::message::call::{Call, CallError, Reply};
 use crate::verbs::Error;
 
@@ -76,7 +76,7 @@ impl<V: Provider> Client<V> {
     }
 
     /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Connection::start`].
-    pub fn start(&self, call: Call) -> Pending<V> {
+    pub fn start(&self, call: Call) -> StartedCall<V> {
         self.connection.start(call)
     }
 

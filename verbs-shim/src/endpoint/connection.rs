@@ -13,14 +13,14 @@ use rpcrdma::private_data::{Agreement, PrivateData};
 use crate::driver::negotiation::negotiate;
 use crate::driver::resources::Provider;
 use crate::driver::settings::{ConnectionTerms, Settings};
-use crate::driver::shared::OwnedConnection;
+use crate::driver::shared_connection::OwnedConnection;
 use crate::driver::shared_receives::SharedReceives;
-use crate::endpoint::pending::Pending;
+use crate::endpoint::started_call::StartedCall;
 use crate::message::call::{Call, CallError, Reply};
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::trace;
 use crate::verbs::waiter::Watch;
-use crate::verbs::{Armed, Error};
+use crate::verbs::{Error, WatchState};
 
 /// One end of a connection. Clones are the same end; dropping the last one ends the connection.
 ///
@@ -175,15 +175,15 @@ impl<V: Provider> Connection<V> {
         outcome
     }
 
-    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Another
+    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`StartedCall`] is a future. Another
     /// thread registers the memory of the call, which may take an adapter long; then the call is sent.
-    pub fn start(&self, call: Call) -> Pending<V> {
-        Pending::new(Arc::clone(&self.shared), call)
+    pub fn start(&self, call: Call) -> StartedCall<V> {
+        StartedCall::new(Arc::clone(&self.shared), call)
     }
 
     /// Returns the next given-up call whose buffers the peer can no longer access: the reply has come, or the
     /// connection has ended. Calls are given up by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), or by
-    /// dropping the [`Pending`]. [`SettingsBuilder::kept_given_up_calls`](crate::SettingsBuilder::kept_given_up_calls) is the maximum number
+    /// dropping the [`StartedCall`]. [`SettingsBuilder::kept_given_up_calls`](crate::SettingsBuilder::kept_given_up_calls) is the maximum number
     /// kept. This does not take completions; only calls that wait do, and [`request`](Self::request).
     #[must_use]
     pub fn take_given_up_call(&self) -> Option<Call> {
@@ -255,7 +255,7 @@ impl<V: Provider> Connection<V> {
     /// The reason for the end of the connection. `None` for an open connection, and for the short time until the
     /// adapter has reported the reason: a reason never changes.
     #[must_use]
-    pub fn ended(&self) -> Option<Ended> {
+    pub fn ended(&self) -> Option<EndReason> {
         self.shared.ended()
     }
 
@@ -291,7 +291,7 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Ends the connection for this reason: all calls are lost.
-    pub(crate) fn end_because(&self, ended: Ended) {
+    pub(crate) fn end_because(&self, ended: EndReason) {
         self.shared.end_because(ended);
     }
 
@@ -306,11 +306,11 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Makes `watch` wake the server when there is something to do. Returns `Ready` if there already is.
-    pub(crate) fn arm(&self, watch: &Watch) -> Armed {
+    pub(crate) fn arm(&self, watch: &Watch) -> WatchState {
         match self.shared.arm(watch) {
             // Another thread may just have found a call.
-            Some(Armed::Quiet) if !self.shared.has_request() => Armed::Quiet,
-            _ => Armed::Ready,
+            Some(WatchState::Quiet) if !self.shared.has_request() => WatchState::Quiet,
+            _ => WatchState::Ready,
         }
     }
 

@@ -9,11 +9,11 @@ use rpcrdma::endpoint::is_protected;
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
-use crate::driver::answering::DeliveredCall;
+use crate::driver::incoming_calls::DeliveredCall;
 use crate::driver::resources::Provider;
-use crate::driver::shared::OwnedConnection;
+use crate::driver::shared_connection::OwnedConnection;
 use crate::endpoint::connection::Connection;
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::message::stream::Stream;
 use crate::trace;
 
@@ -224,8 +224,8 @@ impl<V: Provider> Connection<V> {
     /// calls this on a thread for blocking work.
     ///
     /// # Errors
-    /// [`Ended`] if the connection is over.
-    pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
+    /// [`EndReason`] if the connection is over.
+    pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, EndReason> {
         let delivered = self.shared.request(timeout)?;
         if let Some(delivered) = &delivered {
             trace::requested(self.peer(), delivered.xid);

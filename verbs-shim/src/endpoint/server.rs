@@ -13,7 +13,7 @@ use crate::driver::settings::Settings;
 use crate::driver::shared_receives::SharedReceives;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::request::Request;
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::verbs::Error;
 
 /// A server of RPC-over-RDMA.
@@ -69,7 +69,7 @@ struct Stop {
 /// use std::net::SocketAddr;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
-/// use rpcrdma_verbs::{Connection, Ended, Provider, Request, Service};
+/// use rpcrdma_verbs::{Connection, EndReason, Provider, Request, Service};
 ///
 /// /// Answers everything with nothing, and counts who is there.
 /// #[derive(Default)]
@@ -87,7 +87,7 @@ struct Stop {
 ///         self.0.fetch_add(1, Ordering::Relaxed);
 ///     }
 ///
-///     fn ended(&self, peer: SocketAddr, why: &Ended) {
+///     fn ended(&self, peer: SocketAddr, why: &EndReason) {
 ///         self.0.fetch_sub(1, Ordering::Relaxed);
 ///         println!("{peer} has gone: {why}");
 ///     }
@@ -124,7 +124,7 @@ pub trait Service<V: Provider>: Sync {
     }
 
     /// A connection is over.
-    fn ended(&self, peer: SocketAddr, why: &Ended) {
+    fn ended(&self, peer: SocketAddr, why: &EndReason) {
         let _ = (peer, why);
     }
 

@@ -22,10 +22,10 @@ use crate::driver::resources::Provider;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::server::{Server, Service, Stopper};
 use crate::endpoint::threads::Threads;
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::trace;
-use crate::verbs::Armed;
 use crate::verbs::Error;
+use crate::verbs::WatchState;
 use crate::verbs::waiter::{Waiter, Watch};
 
 /// Key of an event at the listener.
@@ -192,7 +192,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         state.stage = PoolStage::Stopping;
         let all: Vec<_> = state.served.values().map(Arc::clone).collect();
         // The connections may learn of that later than the listener.
-        let ended = if state.failed == Some(Error::Removed) { Ended::Removed } else { Ended::Here };
+        let ended = if state.failed == Some(Error::Removed) { EndReason::Removed } else { EndReason::Here };
         drop(state);
         all.iter().for_each(|served| served.connection.end_because(ended.clone()));
         if all.is_empty() {
@@ -238,8 +238,8 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
                 Err(error) => Err(error),
             };
             match armed {
-                Ok(Armed::Quiet) => return,
-                Ok(Armed::Ready) => {}
+                Ok(WatchState::Quiet) => return,
+                Ok(WatchState::Ready) => {}
                 Err(error) => return self.fail(error),
             }
         }
@@ -302,7 +302,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }
-            if served.arm(self.server.idle) == Armed::Quiet && served.end_serving() {
+            if served.arm(self.server.idle) == WatchState::Quiet && served.end_serving() {
                 mem::forget(removal);
                 return;
             }
@@ -366,7 +366,7 @@ impl<V: Provider> ServedConnection<V> {
     }
 
     /// Passes all waiting calls to the service, and ends a connection that has been idle for too long.
-    fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), Ended> {
+    fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), EndReason> {
         let now = || idle.map(|_| Instant::now());
         let mut last_activity = match *self.lock() {
             LastActivity::Never => {
@@ -405,7 +405,7 @@ impl<V: Provider> ServedConnection<V> {
     }
 
     /// Makes a thread wake up when there is something to do.
-    fn arm(&self, idle: Option<Duration>) -> Armed {
+    fn arm(&self, idle: Option<Duration>) -> WatchState {
         let last_activity = *self.lock();
         if let (Some(longest), LastActivity::At(Some(last_activity))) = (idle, last_activity)
             && let Some(ends) = last_activity.checked_add(longest)

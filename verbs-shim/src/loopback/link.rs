@@ -21,7 +21,7 @@ use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
 use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
-use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, Status};
+use crate::verbs::{Access, Completion, Depths, Kind, Operation, Remote, Status, WatchState};
 
 /// Pause of a sender after "receiver not ready", before the retry.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
@@ -161,7 +161,7 @@ impl Link {
     }
 
     /// Makes `watch` wake the waiter when there is something for this side, unless there already is.
-    pub(super) fn watch(&self, side: Side, watch: Watch) -> Armed {
+    pub(super) fn watch(&self, side: Side, watch: Watch) -> WatchState {
         let now = Instant::now();
         let mut state = self.lock();
         if state.carry_out(now) {
@@ -169,7 +169,7 @@ impl Link {
         }
         let over = state.phase == LinkPhase::Over;
         if over || state.half(side).is_some_and(|half| !half.completions.is_empty()) {
-            return Armed::Ready;
+            return WatchState::Ready;
         }
         if let Some(next) = state.next_wakeup(now) {
             watch.wake_at(next);
@@ -180,13 +180,13 @@ impl Link {
         if self.is_over() {
             self.notify();
         }
-        Armed::Quiet
+        WatchState::Quiet
     }
 
     /// Makes `watch` wake the waiter when the connection is over, unless that is so already.
-    pub(super) fn watch_end(&self, side: Side, watch: Watch) -> Armed {
+    pub(super) fn watch_end(&self, side: Side, watch: Watch) -> WatchState {
         self.wakeup.watch_end(side, watch);
-        if self.is_over() { Armed::Ready } else { Armed::Quiet }
+        if self.is_over() { WatchState::Ready } else { WatchState::Quiet }
     }
 
     /// Ends the connection from one side, whose queue pair is gone.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::link::{Link, LinkPhase};
-use crate::verbs::Armed;
 use crate::verbs::Error;
+use crate::verbs::WatchState;
 use crate::verbs::waiter::Watch;
 
 /// Waiting requests at an address.
@@ -78,15 +78,15 @@ impl Door {
     }
 
     /// Makes a waiter return a key when there is a request.
-    pub(super) fn watch(&self, watch: Watch) -> Armed {
+    pub(super) fn watch(&self, watch: Watch) -> WatchState {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match waiting.as_ref().and_then(VecDeque::front).map(|asking| asking.arrives) {
             Some(Some(arrives)) => watch.wake_at(arrives),
-            Some(None) => return Armed::Ready,
-            None if waiting.is_none() => return Armed::Ready,
+            Some(None) => return WatchState::Ready,
+            None if waiting.is_none() => return WatchState::Ready,
             None => *self.lock_watch() = Some(watch),
         }
-        Armed::Quiet
+        WatchState::Quiet
     }
 
     /// Returns the next waiting request.

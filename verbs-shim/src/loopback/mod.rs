@@ -67,7 +67,7 @@ pub use self::wire::PathMtu;
 use self::wire::Wire;
 use crate::verbs::identifiers::Identifiers;
 use crate::verbs::waiter::{Waiter, Watch};
-use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
+use crate::verbs::{Access, Completion, Depths, Local, Verbs, WatchState, Work};
 use crate::verbs::{Error, NotRegistered};
 
 /// Maximum number of adapters of a fabric.
@@ -661,19 +661,19 @@ impl Verbs for Adapter {
         link.interrupt(side);
     }
 
-    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         not_held()?;
         let Seat { link, side } = queue_pair.seat();
         Ok(link.watch(side, Watch::new(waiter, key)))
     }
 
-    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         not_held()?;
         let Seat { link, side } = queue_pair.seat();
         Ok(link.watch_end(side, Watch::new(waiter, key)))
     }
 
-    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         not_held()?;
         Ok(listener.door.watch(Watch::new(waiter, key)))
     }

@@ -10,7 +10,7 @@ use rpcrdma::rpc::{self, Auth, AuthSys, Flavor};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::ErrorBodyV2;
 
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::message::reply::{self, ReplyError};
 use crate::message::stream::{Stream, room};
 use crate::verbs::Error;
@@ -170,7 +170,7 @@ enum Chooser {
     Caller,
     /// The connection chooses an XID for each attempt.
     Connection,
-    /// A [`Reconnecting`](crate::Reconnecting) client has chosen the XID, for all attempts.
+    /// A [`ReconnectingClient`](crate::ReconnectingClient) client has chosen the XID, for all attempts.
     Reconnecting,
 }
 
@@ -210,8 +210,8 @@ pub enum CallError {
     /// are not in the [`Call`], but are freed when the reply has come, or [returned](crate::Connection::take_given_up_call).
     TimedOut(Progress),
     /// The connection ended first.
-    Lost(Ended, Progress),
-    /// A [`Reconnecting`](crate::Reconnecting) client had no connection in time. A call that was sent was on an earlier
+    Lost(EndReason, Progress),
+    /// A [`ReconnectingClient`](crate::ReconnectingClient) client had no connection in time. A call that was sent was on an earlier
     /// connection.
     NotConnected(Error, Progress),
 }
@@ -322,7 +322,7 @@ impl Call {
         self
     }
 
-    /// Allows a [`Reconnecting`](crate::Reconnecting) client to make the call again, with the same XID, if the
+    /// Allows a [`ReconnectingClient`](crate::ReconnectingClient) client to make the call again, with the same XID, if the
     /// connection was lost before the reply came. The call may then be carried out more than once; so this is for calls
     /// that are idempotent, and for upper layers that detect repeated calls, such as sessions of NFSv4.1.
     #[must_use]

@@ -15,7 +15,7 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{absent, sys};
+use super::{missing_adapter, sys};
 use crate::verbs::Error;
 
 /// librdmacm's list of open adapters. An adapter stays open as long as such a list contains the adapter.
@@ -80,9 +80,9 @@ impl List {
         // SAFETY: `length` can be written.
         let first = unsafe { sys::rdma_get_devices(&raw mut length) };
         // librdmacm does not say why.
-        let first = NonNull::new(first).ok_or_else(absent::reason)?;
+        let first = NonNull::new(first).ok_or_else(missing_adapter::reason)?;
         let list = Self { first, length: usize::try_from(length).unwrap_or(0) };
-        if list.length == 0 { Err(absent::reason()) } else { Ok(list) }
+        if list.length == 0 { Err(missing_adapter::reason()) } else { Ok(list) }
     }
 
     pub(super) fn contexts(&self) -> impl Iterator<Item = NonNull<sys::ibv_context>> {

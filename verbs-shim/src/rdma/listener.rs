@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::device::Device;
 use super::management::{Channel, Identifier, ReadDepths, local_addresses, wait_for};
 use super::sys;
-use crate::verbs::Armed;
 use crate::verbs::Error;
+use crate::verbs::WatchState;
 use crate::verbs::waiter::Waiter;
 
 /// Listens for connections at an address of an adapter. Dropping the listener refuses waiting requests.
@@ -115,12 +115,12 @@ impl Listener {
     }
 
     /// Makes a waiter return a key when there is a request.
-    pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         if self.is_over.load(Ordering::Acquire) {
-            return Ok(Armed::Ready);
+            return Ok(WatchState::Ready);
         }
         waiter.watch(self.channel.as_fd(), key)?;
-        Ok(Armed::Quiet)
+        Ok(WatchState::Quiet)
     }
 }
 

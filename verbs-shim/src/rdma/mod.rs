@@ -78,7 +78,6 @@
 //! of the port (`max_msg_sz`), because drivers differ in the treatment of longer work; the endpoints ask for several
 //! RDMA Reads or Writes if a segment is longer.
 
-mod absent;
 mod adapters;
 mod completions;
 mod descriptor_limit;
@@ -87,6 +86,7 @@ mod errors;
 mod listener;
 mod management;
 mod memory;
+mod missing_adapter;
 mod port;
 mod queue_pair;
 mod shared_receive_queue;
@@ -105,7 +105,7 @@ pub use self::memory::{Domain, Region};
 pub use self::queue_pair::QueuePair;
 pub use self::shared_receive_queue::SharedReceiveQueue;
 use crate::verbs::waiter::{Waiter, Watch};
-use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
+use crate::verbs::{Access, Completion, Depths, Local, Verbs, WatchState, Work};
 use crate::verbs::{Error, NotRegistered};
 
 /// Maximum length of private data in a request, in octets (RDMA IP CM service: 92 minus 36).
@@ -216,15 +216,15 @@ impl Verbs for Device {
         queue_pair.interrupt();
     }
 
-    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         queue_pair.watch(Watch::new(waiter, key))
     }
 
-    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         queue_pair.watch_end(waiter, key)
     }
 
-    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         listener.watch(waiter, key)
     }
 

@@ -28,7 +28,7 @@ use super::sys;
 use crate::verbs::Error;
 use crate::verbs::descriptors::{self, EventDescriptor};
 use crate::verbs::waiter::{Waiter, Watch};
-use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
+use crate::verbs::{Completion, Depths, Kind, Local, Operation, Status, WatchState, Work};
 
 /// Number of polls before a busy-polling thread lets others post and run, and reads the clock. There is no pause
 /// between polls: for that instruction, an emulated processor leaves the emulation, which delays frames that arrive.
@@ -384,12 +384,12 @@ impl QueuePair {
         state
     }
 
-    /// Makes the descriptor readable when there is something to take; [`Armed::Ready`] if there already is. This
+    /// Makes the descriptor readable when there is something to take; [`WatchState::Ready`] if there already is. This
     /// busy-polls first, for as long as waiting does.
     ///
     /// # Errors
     /// [`Error::System`].
-    pub fn arm(&self) -> Result<Armed, Error> {
+    pub fn arm(&self) -> Result<WatchState, Error> {
         let mut state = self.lock();
         let spin = state.spin();
         if spin.is_zero() {
@@ -399,7 +399,7 @@ impl QueuePair {
         }
         if !state.ready.is_empty() {
             // Completions need no system call.
-            return Ok(Armed::Ready);
+            return Ok(WatchState::Ready);
         }
         // Earlier completions have no further event.
         state.completions.acknowledge();
@@ -407,37 +407,37 @@ impl QueuePair {
         state.completions.arm()?;
         // Completions before that have no event.
         let ready = state.poll() || !state.ready.is_empty() || state.phase == PairPhase::Over;
-        Ok(if ready { Armed::Ready } else { Armed::Quiet })
+        Ok(if ready { WatchState::Ready } else { WatchState::Quiet })
     }
 
-    pub(super) fn watch(&self, watch: Watch) -> Result<Armed, Error> {
+    pub(super) fn watch(&self, watch: Watch) -> Result<WatchState, Error> {
         let mut state = self.lock();
         if !state.asleep {
             drop(state);
-            if self.arm()? == Armed::Ready {
-                return Ok(Armed::Ready);
+            if self.arm()? == WatchState::Ready {
+                return Ok(WatchState::Ready);
             }
             watch.waiter().watch(self.events.as_fd(), watch.key())?;
             state = self.lock();
         }
         if state.phase == PairPhase::Over {
-            return Ok(Armed::Ready);
+            return Ok(WatchState::Ready);
         }
         // A sleeping thread takes all completions, and notifies the others.
         state.watch = Some(watch);
-        Ok(Armed::Quiet)
+        Ok(WatchState::Quiet)
     }
 
     /// Makes a waiter return a key when there is a connection event.
-    pub(super) fn watch_end(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    pub(super) fn watch_end(&self, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         let mut state = self.lock();
         state.take_connection_events(&self.channel);
         if state.phase == PairPhase::Over {
-            return Ok(Armed::Ready);
+            return Ok(WatchState::Ready);
         }
         drop(state);
         waiter.watch(self.channel.as_fd(), key)?;
-        Ok(Armed::Quiet)
+        Ok(WatchState::Quiet)
     }
 
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {

@@ -233,7 +233,7 @@ pub struct Completion {
 /// Outcome of requesting a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "what there is already is not announced"]
-pub enum Armed {
+pub enum WatchState {
     /// There is nothing to take now, and a notification will follow.
     Quiet,
     /// There is something to take now, and no notification will follow.
@@ -411,25 +411,25 @@ pub trait Verbs {
     fn interrupt(&self, queue_pair: &Self::QueuePair);
 
     /// Makes a waiter return this key once when there may be a completion or the connection is over, unless that is
-    /// [already so](Armed::Ready). A queue pair has one waiter, the last. The thread that gets the key takes all
+    /// [already so](WatchState::Ready). A queue pair has one waiter, the last. The thread that gets the key takes all
     /// completions, and then calls this again.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
-    fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
+    fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<WatchState, Error>;
 
     /// Makes a waiter return this key once when the connection may be over, and not for completions: for a connection
-    /// that nobody uses at the moment. [`Armed::Ready`] if the connection is over.
+    /// that nobody uses at the moment. [`WatchState::Ready`] if the connection is over.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
-    fn watch_end(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
+    fn watch_end(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<WatchState, Error>;
 
     /// Makes a waiter return this key once when there is a request, like [`watch`](Self::watch).
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
-    fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
+    fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<WatchState, Error>;
 
     /// Listens for requests at an address. `backlog`: maximum number of waiting requests; more are refused.
     ///

@@ -8,6 +8,6 @@ pub(crate) mod identifiers;
 pub(crate) mod waiter;
 
 pub(crate) use adapter::is_part;
-pub use adapter::{Access, Armed, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
+pub use adapter::{Access, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, WatchState, Work};
 pub use error::{Error, NotRegistered};
 pub use waiter::Waiter;

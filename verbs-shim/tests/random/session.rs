@@ -16,8 +16,8 @@ use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, PathMtu};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Connection, Ended, Error, Pending, Progress, Request, Server, Service, Settings,
-    SettingsBuilder, Status, Version, Versions,
+    Call, CallError, Client, Connection, EndReason, Error, Progress, Request, Server, Service, Settings,
+    SettingsBuilder, StartedCall, Status, Version, Versions,
 };
 
 use crate::ENDED;
@@ -268,7 +268,7 @@ impl Session {
     }
 
     /// Waits for one of the calls that were begun, or gives it up.
-    fn wait(&self, random: &mut Random, waiting: &mut Vec<(Shape, Places, Pending<Adapter>)>) -> bool {
+    fn wait(&self, random: &mut Random, waiting: &mut Vec<(Shape, Places, StartedCall<Adapter>)>) -> bool {
         let (shape, places, mut pending) = waiting.swap_remove(random.below(waiting.len() as u64) as usize);
         if self.plan.cancels && random.one_in(2) {
             // Before anyone has looked at it, or as a future that is not ready.
@@ -337,7 +337,7 @@ impl Session {
             Err(CallError::Lost(why, _)) => {
                 assert!(plan.is_rough(), "{why} for no reason: {shape:?}");
                 assert!(
-                    !matches!(why, Ended::PeerFault(_) | Ended::Internal(_) | Ended::Refused(_)),
+                    !matches!(why, EndReason::PeerFault(_) | EndReason::Internal(_) | EndReason::Refused(_)),
                     "{why}: {shape:?}"
                 );
                 self.count(|tally| &mut tally.lost);
@@ -474,9 +474,9 @@ impl Service<Adapter> for Serving {
         self.0.callers.lock().unwrap().push(caller);
     }
 
-    fn ended(&self, _: SocketAddr, why: &Ended) {
-        let fine = matches!(why, Ended::Peer | Ended::Here)
-            || self.0.plan.is_rough() && !matches!(why, Ended::PeerFault(_) | Ended::Internal(_));
+    fn ended(&self, _: SocketAddr, why: &EndReason) {
+        let fine = matches!(why, EndReason::Peer | EndReason::Here)
+            || self.0.plan.is_rough() && !matches!(why, EndReason::PeerFault(_) | EndReason::Internal(_));
         assert!(fine, "the server's connection: {why}");
     }
 

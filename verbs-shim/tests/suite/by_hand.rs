@@ -9,7 +9,7 @@ use rpcrdma::segment::Segment;
 use rpcrdma::v2::Family;
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Connection, Ended, Kind, Progress, Server, Settings, SettingsBuilder, Status, Stream,
+    Call, CallError, Client, Connection, EndReason, Kind, Progress, Server, Settings, SettingsBuilder, Status, Stream,
     Verbs, Version,
 };
 
@@ -146,7 +146,7 @@ fn a_call_without_a_reply_whose_send_fails_is_lost() {
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let mut call = Call::rpc(400_100, 1, 2).without_reply();
             call.message().push(&[7; SIZE]);
-            let failed = Ended::Failed(Kind::Send, Status::RemoteInvalidRequest);
+            let failed = EndReason::Failed(Kind::Send, Status::RemoteInvalidRequest);
             assert_eq!(client.call(&mut call).unwrap_err(), CallError::Lost(failed, Progress::Sent), "{family:?}");
         });
     }

@@ -14,8 +14,8 @@ use rpcrdma::rpc::{AcceptStatus, ReplyBody};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Pending, Progress, Request, Server, Service,
-    Settings, Status, Stream, Verbs,
+    Access, Call, CallError, Client, Connection, EndReason, Error, Kind, Progress, Request, Server, Service, Settings,
+    StartedCall, Status, Stream, Verbs,
 };
 
 use crate::support::eventually::becomes_so;
@@ -450,7 +450,7 @@ fn unanswered_given_up_calls_end_the_connection_after_the_grace() {
                 other => break other,
             }
         };
-        assert_eq!(lost, Err(CallError::Lost(Ended::Unanswered, Progress::NotSent)));
+        assert_eq!(lost, Err(CallError::Lost(EndReason::Unanswered, Progress::NotSent)));
         assert!(start.elapsed() >= timeout + grace);
         // The driver may have ended the connection and still be taking the memory back.
         while client.connection().take_given_up_call().is_none() {
@@ -464,7 +464,7 @@ fn unanswered_given_up_calls_end_the_connection_after_the_grace() {
         let pending = client.start(chunked_call(client.xid()));
         let _kept = requests.recv().unwrap();
         drop(pending);
-        assert_eq!(client.connection().ended(), Some(Ended::Unanswered));
+        assert_eq!(client.connection().ended(), Some(EndReason::Unanswered));
     });
 }
 
@@ -478,7 +478,7 @@ fn the_grace_ends_on_an_unused_connection() {
             .build()
             .unwrap();
         /// Begins a call. If it is to be given up, it is dropped once it has arrived.
-        type Begin = fn(&Client<Adapter>) -> Option<Pending<Adapter>>;
+        type Begin = fn(&Client<Adapter>) -> Option<StartedCall<Adapter>>;
         let begin: [Begin; 3] = [
             |client| {
                 assert!(client.call(&mut chunked_call(client.xid())).is_err());
@@ -499,7 +499,7 @@ fn the_grace_ends_on_an_unused_connection() {
                 assert!(begun.elapsed() < Duration::from_secs(5), "nobody looks at the clock");
                 thread::sleep(Duration::from_millis(5));
             }
-            assert_eq!(client.connection().ended(), Some(Ended::Unanswered));
+            assert_eq!(client.connection().ended(), Some(EndReason::Unanswered));
         }
     });
 }
@@ -549,12 +549,12 @@ fn a_lost_connection_ends_all_calls() {
             for (pending, progress) in pending.into_iter().zip(progress) {
                 let ended = pending.wait();
                 let (outcome, mut call) = (ended.reply().map(drop), ended.into_call());
-                assert_eq!(outcome, Err(CallError::Lost(Ended::Here, progress)));
+                assert_eq!(outcome, Err(CallError::Lost(EndReason::Here, progress)));
                 assert!(call.message().items().next().unwrap() == data(20_000, 3), "buffers come back");
                 assert_eq!(call.result_buffers()[0].len(), 20_000);
             }
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            assert_eq!(client.call(&mut call).unwrap_err(), CallError::Lost(Ended::Here, Progress::NotSent));
+            assert_eq!(client.call(&mut call).unwrap_err(), CallError::Lost(EndReason::Here, Progress::NotSent));
         },
     );
     assert!(start.elapsed() < Duration::from_secs(20));
@@ -569,7 +569,7 @@ fn what_the_adapter_says_is_why_a_connection_ended() {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
         let error = client.call(&mut call).unwrap_err();
-        assert_eq!(error, CallError::Lost(Ended::Failed(Kind::Send, Status::NoAnswer), Progress::Sent));
+        assert_eq!(error, CallError::Lost(EndReason::Failed(Kind::Send, Status::NoAnswer), Progress::Sent));
         assert_eq!(
             error.to_string(),
             "the connection ended before the reply: Send failed: the other side does not answer"
@@ -599,7 +599,7 @@ fn both_ends_can_call() {
             connection.call(&mut call).unwrap().results().unwrap();
             assert_eq!(&call.reply()[28..37], b"backwards");
             answer_one(&connection);
-            assert_eq!(connection.request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+            assert_eq!(connection.request(Duration::from_secs(10)).unwrap_err(), EndReason::Peer);
         });
         let settings = Settings::builder().granted_credits(2).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
@@ -612,14 +612,14 @@ fn both_ends_can_call() {
 }
 
 /// Echoes, and says when a connection has ended.
-struct Telling(mpsc::Sender<Ended>);
+struct Telling(mpsc::Sender<EndReason>);
 
 impl Service<Adapter> for Telling {
     fn call(&self, request: Request<Adapter>) {
         echo(request);
     }
 
-    fn ended(&self, _: SocketAddr, why: &Ended) {
+    fn ended(&self, _: SocketAddr, why: &EndReason) {
         let _ = self.0.send(why.clone());
     }
 }
@@ -634,9 +634,9 @@ fn a_call_ends_one_connection_at_most() {
         let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let call = |client: &Client<Adapter>| client.call(&mut chunked_call(5)).map(drop);
         let client = connect();
-        let lost = Err(CallError::Lost(Ended::Peer, Progress::Sent));
+        let lost = Err(CallError::Lost(EndReason::Peer, Progress::Sent));
         assert_eq!([call(&client), call(&client), call(&client)], [Ok(()), Ok(()), lost]);
-        assert_eq!(ended.recv(), Ok(Ended::Failed(Kind::Write, Status::RemoteAccess)));
+        assert_eq!(ended.recv(), Ok(EndReason::Failed(Kind::Write, Status::RemoteAccess)));
         let client = connect();
         assert_eq!([call(&client), call(&client)], [Err(CallError::Error(ErrorBody::Chunk)), Ok(())]);
     });
@@ -701,7 +701,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
                 client.connection().disconnect();
                 let outcome =
                     client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await.reply().map(drop);
-                assert_eq!(outcome, Err(CallError::Lost(Ended::Here, Progress::NotSent)));
+                assert_eq!(outcome, Err(CallError::Lost(EndReason::Here, Progress::NotSent)));
             });
             answers
         },
@@ -819,7 +819,7 @@ fn a_panicking_service_ends_one_connection() {
             for _ in 0..3 {
                 let other = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
                 let _ = other.call(&mut Call::new(Stream::from(header(other.xid(), 9)), 24));
-                assert_eq!(other.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+                assert_eq!(other.connection().request(Duration::from_secs(10)).unwrap_err(), EndReason::Peer);
                 client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap().results().unwrap();
                 // Its thread ends shortly afterwards.
                 thread::sleep(Duration::from_millis(20));
@@ -1006,7 +1006,7 @@ fn a_request_says_who_calls_and_by_which_connection() {
         assert_eq!(request.connection().peer(), request.peer());
         // The request came by this connection: if it ends, the caller loses its call.
         request.connection().disconnect();
-        assert_eq!(pending.wait().reply().map(drop), Err(CallError::Lost(Ended::Peer, Progress::Sent)));
+        assert_eq!(pending.wait().reply().map(drop), Err(CallError::Lost(EndReason::Peer, Progress::Sent)));
     });
 }
 
@@ -1020,7 +1020,7 @@ fn a_call_while_holding_memory_fails_at_once() {
             let region = here.register(&domain, vec![0; 4], Access::empty()).unwrap();
             let mut call = Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
             let outcome = here.read(&region, |_| client.call(&mut call).map(drop)).unwrap();
-            assert_eq!(outcome, Err(CallError::Lost(Ended::Refused(Error::MemoryHeld), Progress::NotSent)));
+            assert_eq!(outcome, Err(CallError::Lost(EndReason::Refused(Error::MemoryHeld), Progress::NotSent)));
         });
     });
 }
@@ -1075,7 +1075,7 @@ fn a_panic_about_a_failed_connection_stops_the_server() {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         assert!(Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).is_err());
         assert!(served.join().is_err());
-        assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), EndReason::Peer);
     });
 }
 
@@ -1133,7 +1133,7 @@ fn who_asks_nothing_for_too_long_makes_room_for_others() {
         let silent = connect().unwrap();
         assert!(connect().is_err(), "there is room for one");
         silent.call(&mut Call::new(Stream::from(header(silent.xid(), 0)), 24)).unwrap().results().unwrap();
-        assert_eq!(silent.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        assert_eq!(silent.connection().request(Duration::from_secs(10)).unwrap_err(), EndReason::Peer);
         let begun = Instant::now();
         while connect().is_err() {
             assert!(begun.elapsed() < Duration::from_secs(10), "its place is free");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PathMtu, PortState, SetUpFault};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Ended, Error, Kind, Progress, Request, Server, Service, Settings, Status, Versions,
+    Call, CallError, Client, EndReason, Error, Kind, Progress, Request, Server, Service, Settings, Status, Versions,
 };
 
 use crate::dissected::{File, dissect};
@@ -23,7 +23,7 @@ pub(crate) fn null() -> Call {
 }
 
 /// Answers every call with nothing, and passes the reason for the end of each connection on.
-pub(crate) struct Answering(pub(crate) mpsc::Sender<Ended>);
+pub(crate) struct Answering(pub(crate) mpsc::Sender<EndReason>);
 
 impl Service<Adapter> for Answering {
     fn call(&self, mut request: Request<Adapter>) {
@@ -31,13 +31,13 @@ impl Service<Adapter> for Answering {
         let _ = request.answer();
     }
 
-    fn ended(&self, _: SocketAddr, why: &Ended) {
+    fn ended(&self, _: SocketAddr, why: &EndReason) {
         let _ = self.0.send(why.clone());
     }
 }
 
 /// Runs a server with these settings on an adapter of its own.
-pub(crate) fn with_server_of(settings: Settings, run: impl FnOnce(&Fabric, &Adapter, &mpsc::Receiver<Ended>)) {
+pub(crate) fn with_server_of(settings: Settings, run: impl FnOnce(&Fabric, &Adapter, &mpsc::Receiver<EndReason>)) {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
@@ -88,10 +88,10 @@ fn a_client_without_its_adapter_blames_no_server() {
         let client = connect(&here, &Settings::client()).unwrap();
         client.call(&mut null()).unwrap().results().unwrap();
         here.remove();
-        assert_eq!(client.call(&mut null()).unwrap_err(), CallError::Lost(Ended::Removed, Progress::NotSent));
-        assert_eq!(client.connection().ended(), Some(Ended::Removed));
-        assert!(Ended::Removed.advice().unwrap().contains("rdma link"));
-        assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Peer), "the server");
+        assert_eq!(client.call(&mut null()).unwrap_err(), CallError::Lost(EndReason::Removed, Progress::NotSent));
+        assert_eq!(client.connection().ended(), Some(EndReason::Removed));
+        assert!(EndReason::Removed.advice().unwrap().contains("rdma link"));
+        assert_eq!(ended.recv_timeout(LONG), Ok(EndReason::Peer), "the server");
         assert_eq!(connect(&here, &Settings::client()).err(), Some(Error::Removed));
         let again = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         connect(&again, &Settings::client()).unwrap().call(&mut null()).unwrap().results().unwrap();
@@ -108,10 +108,10 @@ fn a_server_whose_adapter_is_removed_says_so_and_ends() {
     let client = connect(&here, &Settings::client()).unwrap();
     client.call(&mut null()).unwrap().results().unwrap();
     there.remove();
-    assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Removed));
+    assert_eq!(ended.recv_timeout(LONG), Ok(EndReason::Removed));
     assert_eq!(served.join().unwrap(), Err(Error::Removed));
     let lost = client.call(&mut null()).map(drop);
-    assert!(matches!(lost, Err(CallError::Lost(Ended::Peer, _))), "{lost:?}");
+    assert!(matches!(lost, Err(CallError::Lost(EndReason::Peer, _))), "{lost:?}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn only_the_own_side_names_a_port_down() {
             client.call(&mut null()).unwrap().results().unwrap();
             port.set_port(PortState::Down);
             let begun = Instant::now();
-            let lost = Err(CallError::Lost(Ended::Failed(Kind::Send, status), Progress::Sent));
+            let lost = Err(CallError::Lost(EndReason::Failed(Kind::Send, status), Progress::Sent));
             assert_eq!(client.call(&mut null()).map(drop), lost);
             assert!(begun.elapsed() >= NO_ANSWER, "{:?}", begun.elapsed());
             assert_eq!(connect(&here, &short).err(), Some(refused));
@@ -155,7 +155,7 @@ fn a_link_that_comes_back_in_time_loses_nothing() {
 #[test]
 fn an_idle_client_learns_of_the_end_at_once() {
     with_server_of(Settings::server(), |fabric, there, _| {
-        let ends = |end: &dyn Fn(&Adapter), expected: Ended| {
+        let ends = |end: &dyn Fn(&Adapter), expected: EndReason| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let client = connect(&here, &Settings::client()).unwrap();
             client.call(&mut null()).unwrap().results().unwrap();
@@ -164,8 +164,8 @@ fn an_idle_client_learns_of_the_end_at_once() {
             assert_eq!(client.connection().ended(), Some(expected));
             here.remove();
         };
-        ends(&Adapter::remove, Ended::Removed);
-        ends(&|_| there.remove(), Ended::Peer);
+        ends(&Adapter::remove, EndReason::Removed);
+        ends(&|_| there.remove(), EndReason::Peer);
     });
 }
 
@@ -177,7 +177,7 @@ fn alive(settings: Settings, interval: Duration) -> Settings {
 #[test]
 fn an_idle_client_finds_a_dead_server() {
     // The adapter finds it first, or the interval is over first.
-    let cases = [(2 * NO_ANSWER, Ended::Failed(Kind::Write, Status::NoAnswer)), (NO_ANSWER / 5, Ended::Silent)];
+    let cases = [(2 * NO_ANSWER, EndReason::Failed(Kind::Write, Status::NoAnswer)), (NO_ANSWER / 5, EndReason::Silent)];
     for (interval, expected) in cases {
         with_server_of(Settings::server(), |fabric, there, _| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
@@ -187,7 +187,7 @@ fn an_idle_client_finds_a_dead_server() {
             let begun = Instant::now();
             becomes_so(|| client.connection().ended().is_some());
             let ended = client.connection().ended().unwrap();
-            assert!(ended == expected || ended == Ended::Silent, "{ended}");
+            assert!(ended == expected || ended == EndReason::Silent, "{ended}");
             assert!(
                 begun.elapsed() >= interval && begun.elapsed() < 10 * interval + LONG / 10,
                 "{:?}",
@@ -205,7 +205,7 @@ fn a_server_finds_a_dead_client() {
         let client = connect(&here, &Settings::client()).unwrap();
         client.call(&mut null()).unwrap().results().unwrap();
         here.set_port(PortState::Down);
-        assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Silent));
+        assert_eq!(ended.recv_timeout(LONG), Ok(EndReason::Silent));
     });
 }
 

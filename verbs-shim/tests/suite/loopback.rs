@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Fabric, Fault, Faults, Injected, QueuePair, Region};
 use rpcrdma_verbs::{
-    Access, Armed, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
-    Work,
+    Access, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
+    WatchState, Work,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -644,7 +644,7 @@ fn who_watches_while_the_other_side_disconnects_is_told() {
             begins.store(true, Ordering::Release);
             // A little later each time, so that the two coincide at every point.
             (0..round % 100).for_each(|_| spin_loop());
-            if client.adapter.watch(&client.queue_pair, &waiter, 7) == Ok(Armed::Quiet) {
+            if client.adapter.watch(&client.queue_pair, &waiter, 7) == Ok(WatchState::Quiet) {
                 assert_eq!(waiter.wait(Some(LONG)), Ok(Some(7)));
             }
         });

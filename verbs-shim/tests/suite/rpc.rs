@@ -10,8 +10,8 @@ use rpcrdma::endpoint::requester::CallRefusal;
 use rpcrdma::rpc::{AcceptStatus, AuthStatus, AuthSys, Denial, Mismatch};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{
-    Call, CallError, Client, Dispatcher, Ended, NotRegistered, PeerFault, ProcedureCall, Progress, Refusal, ReplyError,
-    Request, Settings, Stream,
+    Call, CallError, Client, Dispatcher, EndReason, NotRegistered, PeerFault, ProcedureCall, Progress, Refusal,
+    ReplyError, Request, Settings, Stream,
 };
 
 use crate::support::service::with_service;
@@ -213,7 +213,7 @@ fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
 #[test]
 fn errors_give_their_causes() {
     let held = rpcrdma_verbs::Error::MemoryHeld;
-    let refused = Ended::Refused(held.clone());
+    let refused = EndReason::Refused(held.clone());
     let not_rpc = rpcrdma::rpc::RpcReply::decode(&[]).unwrap_err();
     let registered = NotRegistered { error: held.clone(), buffer: Vec::new() };
     assert_eq!(causes(&CallError::Lost(refused.clone(), Progress::Sent)), [refused.to_string(), held.to_string()]);
@@ -223,7 +223,7 @@ fn errors_give_their_causes() {
         causes(&CallError::Refused(CallRefusal::Rpc(not_rpc))),
         [CallRefusal::Rpc(not_rpc).to_string(), not_rpc.to_string()]
     );
-    assert_eq!(causes(&Ended::PeerFault(PeerFault::CreditExceeded)), [PeerFault::CreditExceeded.to_string()]);
+    assert_eq!(causes(&EndReason::PeerFault(PeerFault::CreditExceeded)), [PeerFault::CreditExceeded.to_string()]);
     assert_eq!(causes(&ReplyError::Malformed(not_rpc)), [not_rpc.to_string()]);
     assert_eq!(causes(&registered), [held.to_string()]);
     assert_eq!(causes(&CallError::NoReply), [""; 0]);

@@ -8,8 +8,8 @@ use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Connection, Depths, Ended, Error, Local, Operation, PeerFault, Request, Segment,
-    Server, Service, Settings, SettingsBuilder, Stream, Verbs, Version, Versions, Work,
+    Access, Call, CallError, Client, Connection, Depths, EndReason, Error, Local, Operation, PeerFault, Request,
+    Segment, Server, Service, Settings, SettingsBuilder, Stream, Verbs, Version, Versions, Work,
 };
 
 use crate::hostile::messages::{first, put, rpc_call};
@@ -164,7 +164,7 @@ fn exceeding_the_credits_harms_no_other_client() {
                     Err(ended) => break ended,
                 }
             };
-            assert_eq!(ended, Ended::PeerFault(PeerFault::CreditExceeded), "{version}");
+            assert_eq!(ended, EndReason::PeerFault(PeerFault::CreditExceeded), "{version}");
             assert_eq!(server.free_receives(), Some(40), "although the server still has the connection");
             peer
         });

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::rpc::AuthSys;
 use rpcrdma_tools::echo::{Caller, Carry};
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Call, Client, Pending, Progress, Settings};
+use rpcrdma_verbs::{Call, Client, Progress, Settings, StartedCall};
 
 const THREADS: u32 = 8;
 /// One call in this many is dropped.
@@ -101,7 +101,7 @@ fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut R
 }
 
 /// Only a call that was sent is worth dropping: another thread registers the memory, and then sends the call.
-fn wait_for_send(pending: &Pending<Device>) {
+fn wait_for_send(pending: &StartedCall<Device>) {
     let until = Instant::now() + SEND;
     while pending.progress() == Progress::NotSent && Instant::now() < until {
         thread::sleep(Duration::from_micros(100));

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Call, CallError, Client, Progress, Reconnecting, Request, Server, Service, Settings};
+use rpcrdma_verbs::{Call, CallError, Client, Progress, ReconnectingClient, Request, Server, Service, Settings};
 
 const PROGRAM: u32 = 400_100;
 const THREADS: u32 = 4;
@@ -99,7 +99,7 @@ fn call(address: SocketAddr, executed: &str, stop: &Path) -> Result<(), String> 
     let settings = Settings::builder().keep_alive(Some(KEEP_ALIVE)).build();
     let settings = settings.map_err(|error| error.to_string())?;
     let connect = move || Client::connect(&Device::towards(address)?, address, &settings);
-    let client = Reconnecting::new(connect).with_pauses(Duration::from_millis(100), Duration::from_secs(2));
+    let client = ReconnectingClient::new(connect).with_pauses(Duration::from_millis(100), Duration::from_secs(2));
     let made = thread::scope(|scope| {
         let client = &client;
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || calls(client, thread, stop))).collect();
@@ -110,7 +110,7 @@ fn call(address: SocketAddr, executed: &str, stop: &Path) -> Result<(), String> 
 }
 
 /// Makes calls one after the other, until this file exists.
-fn calls(client: &Reconnecting<Device>, thread: u32, stop: &Path) -> Vec<Made> {
+fn calls(client: &ReconnectingClient<Device>, thread: u32, stop: &Path) -> Vec<Made> {
     let mut made = Vec::new();
     for number in (0..u32::MAX / THREADS).map(|count| count * THREADS + thread) {
         if stop.exists() {

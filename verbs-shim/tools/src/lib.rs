@@ -4,7 +4,7 @@
 
 #[cfg(feature = "rdma")]
 pub mod command_line;
-pub mod delayed;
+pub mod delay;
 pub mod echo;
 pub mod misbehave;
 pub mod nfs;

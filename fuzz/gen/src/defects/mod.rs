@@ -1,13 +1,13 @@
 //! Defects of a message: functions that put one defect into a valid message, at each kind of place and with
 //! every value at a boundary, so that the verdict follows from what was done.
 
-mod alone;
+mod single_message;
 mod framing;
 mod reads;
-mod returned;
+mod returned_chunks;
 mod version_2;
 
-pub(crate) use alone::alone;
+pub(crate) use single_message::alone;
 
 use crate::case::{Base, Case};
 
@@ -35,11 +35,11 @@ pub(crate) const ALL: [Defect; 27] = [
     reads::in_reply,
     reads::empty_segments,
     reads::offsets,
-    returned::reply_chunk,
-    returned::handles,
-    returned::counts,
-    returned::lengths,
-    returned::emptied,
+    returned_chunks::reply_chunk,
+    returned_chunks::handles,
+    returned_chunks::counts,
+    returned_chunks::lengths,
+    returned_chunks::emptied,
     version_2::flags,
     version_2::inv_handle,
     version_2::external,

@@ -17,8 +17,8 @@ use rpcrdma_dissector::Address;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Dispatcher, Ended, PeerFault, Progress, Request, Server, Service, Settings, Stream, Verbs,
-    Version, Versions,
+    Call, CallError, Client, Dispatcher, EndReason, PeerFault, Progress, Request, Server, Service, Settings, Stream,
+    Verbs, Version, Versions,
 };
 
 use crate::dissected::{File, dissect};
@@ -52,8 +52,8 @@ impl Service<Adapter> for Blameless {
         self.0.call(request);
     }
 
-    fn ended(&self, _: SocketAddr, why: &Ended) {
-        assert!(!matches!(why, Ended::Internal(_) | Ended::Refused(_)), "{why}");
+    fn ended(&self, _: SocketAddr, why: &EndReason) {
+        assert!(!matches!(why, EndReason::Internal(_) | EndReason::Refused(_)), "{why}");
     }
 }
 
@@ -317,7 +317,10 @@ fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut
                 counts[0] += 1;
             }
             Err(CallError::Lost(ended, _)) => {
-                let peer = matches!(ended, Ended::PeerFault(_) | Ended::Peer | Ended::Failed(..) | Ended::Unanswered);
+                let peer = matches!(
+                    ended,
+                    EndReason::PeerFault(_) | EndReason::Peer | EndReason::Failed(..) | EndReason::Unanswered
+                );
                 assert!(peer, "{ended}");
                 counts[1] += 1;
                 return;
@@ -578,7 +581,7 @@ fn absurd_credit_grants_are_clamped() {
 
 /// Lets a server call a peer that announces these flags, and that sends this message back and invalidates the memory of
 /// the call with it. Returns the outcome of the call, and why the connection has ended.
-fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(), CallError>, Option<Ended>) {
+fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(), CallError>, Option<EndReason>) {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
     let settings = Settings::server().to_builder().requested_credits(4).timeout(Some(10 * SECOND)).build().unwrap();
@@ -617,12 +620,12 @@ fn a_wrong_invalidation_ends_the_connection_with_a_reason() {
         put(&mut message, &[5, 1, 0, 0, 0, 0]);
         message
     };
-    let ended = Ended::PeerFault(PeerFault::CallInvalidated);
+    let ended = EndReason::PeerFault(PeerFault::CallInvalidated);
     let lost = Err(CallError::Lost(ended.clone(), Progress::Sent));
     assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, call), (lost, Some(ended)));
     assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, reply), (Ok(()), None));
     // The reply is valid even so.
-    let ended = Ended::PeerFault(PeerFault::ReplyInvalidated);
+    let ended = EndReason::PeerFault(PeerFault::ReplyInvalidated);
     assert_eq!(invalidating(Flags::empty(), reply), (Ok(()), Some(ended)));
 }
 
@@ -657,7 +660,7 @@ fn exceeding_the_credits_ends_the_connection_with_a_reason() {
         };
         // Calls before the third may not have been handed over when it came.
         assert!(held.len() <= 2, "{}", held.len());
-        assert_eq!(ended, Ended::PeerFault(PeerFault::CreditExceeded));
+        assert_eq!(ended, EndReason::PeerFault(PeerFault::CreditExceeded));
     });
 }
 

@@ -7,7 +7,9 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Listener, QueuePair, Region, SharedReceiveQueue};
-use rpcrdma_verbs::{Access, Armed, Completion, Depths, Error, Local, NotRegistered, Segment, Verbs, Waiter, Work};
+use rpcrdma_verbs::{
+    Access, Completion, Depths, Error, Local, NotRegistered, Segment, Verbs, Waiter, WatchState, Work,
+};
 
 /// Acts that take an adapter long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,15 +297,15 @@ impl Verbs for Slow {
         self.adapter.interrupt(&queue_pair.pair);
     }
 
-    fn watch(&self, queue_pair: &SlowPair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch(&self, queue_pair: &SlowPair, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         self.adapter.watch(&queue_pair.pair, waiter, key)
     }
 
-    fn watch_end(&self, queue_pair: &SlowPair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch_end(&self, queue_pair: &SlowPair, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         self.adapter.watch_end(&queue_pair.pair, waiter, key)
     }
 
-    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<WatchState, Error> {
         self.adapter.watch_requests(listener, waiter, key)
     }
 

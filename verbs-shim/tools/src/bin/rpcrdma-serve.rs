@@ -10,13 +10,13 @@ use std::time::Duration;
 use clap::Parser;
 
 use rpcrdma_tools::command_line::{self, KeepAlive, STYLES, UNUSABLE, explain, say, usage};
-use rpcrdma_tools::delayed::Delayed;
+use rpcrdma_tools::delay::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
 use rpcrdma_tools::nfs::{self, Folder};
 use rpcrdma_tools::probe::{Form, ProbeError};
 use rpcrdma_verbs::rdma::{Device, raise_descriptor_limit};
-use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings, Versions};
+use rpcrdma_verbs::{Connection, EndReason, Error, Request, Server, Service, Settings, Versions};
 
 const NAME: &str = "rpcrdma-serve";
 
@@ -169,7 +169,7 @@ impl Service<Device> for Serve {
         );
     }
 
-    fn ended(&self, peer: SocketAddr, why: &Ended) {
+    fn ended(&self, peer: SocketAddr, why: &EndReason) {
         self.say(peer, format_args!("is gone: {why}"));
     }
 

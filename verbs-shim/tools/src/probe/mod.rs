@@ -47,7 +47,7 @@ mod memory;
 mod prober;
 mod report;
 mod reverse;
-mod selected;
+mod selection;
 mod services;
 mod session;
 mod suite;
@@ -67,7 +67,7 @@ pub(crate) use report::{Examined, heading, judgement, totals};
 pub(crate) use session::{octets, word};
 
 use prober::{Prober, Test};
-use selected::Selected;
+use selection::Selected;
 
 /// Runs all cases of the suite, and writes each verdict at once.
 ///

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_dissector::Phases;
-use rpcrdma_tools::delayed::Delayed;
+use rpcrdma_tools::delay::Delayed;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Client, Server, Settings};

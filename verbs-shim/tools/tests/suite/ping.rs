@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_tools::echo::{Carry, programs};
 use rpcrdma_tools::ping::{Plan, Show, Summary, What, run};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PortState};
-use rpcrdma_verbs::{CallError, Client, Dispatcher, Ended, Request, Server, Service, Settings};
+use rpcrdma_verbs::{CallError, Client, Dispatcher, EndReason, Request, Server, Service, Settings};
 
 const ADDRESS: &str = "192.0.2.2:20049";
 const NULL: What = What::Null { program: 100_003, version: 4 };
@@ -179,7 +179,7 @@ fn a_lost_connection_ends_the_run_with_a_reason() {
     let (shown, summary) =
         ping(&Leaves, Plan { interval: Duration::from_millis(1), ..plan(NULL, 100_000) }, SECOND * 60);
     assert!(begun.elapsed() < SECOND * 30);
-    assert!(matches!(summary.ended, Some(CallError::Lost(Ended::Peer, _))), "{:?}", summary.ended);
+    assert!(matches!(summary.ended, Some(CallError::Lost(EndReason::Peer, _))), "{:?}", summary.ended);
     assert!(summary.calls > 0 && !summary.all_answered());
     // The last call may or may not have been sent by then.
     let (begins, ends) = ("the connection ended before the ", ": the other side ended it; ");

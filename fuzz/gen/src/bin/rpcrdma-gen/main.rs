@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod captured;
+mod capture_source;
 mod connections;
 mod files;
 mod iwarp;
@@ -52,7 +52,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 fn cases(arguments: &Arguments) -> Result<Vec<Case>, Box<dyn Error>> {
     let (format, role) = (arguments.version.0, arguments.role.0);
     let bases = match &arguments.from {
-        Some(capture) => Some(captured::bases(capture, format, role)?),
+        Some(capture) => Some(capture_source::bases(capture, format, role)?),
         None => None,
     };
     let Some(count) = arguments.count else {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_tools::probe::{self, Form, Suite};
 use rpcrdma_tools::raw::RawPeer;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener};
-use rpcrdma_verbs::{Call, Connection, Error, Pending, Request, Server, Service, Settings, Verbs};
+use rpcrdma_verbs::{Call, Connection, Error, Request, Server, Service, Settings, StartedCall, Verbs};
 
 use crate::support::stopping::Stopping;
 use nfs41::{Event, Nfsd, Whims};
@@ -44,7 +44,7 @@ struct Ours {
     nfsd: Mutex<Nfsd>,
     /// Of the sessions.
     connections: Mutex<Vec<Connection<Adapter>>>,
-    calls: Mutex<Vec<Pending<Adapter>>>,
+    calls: Mutex<Vec<StartedCall<Adapter>>>,
 }
 
 impl Service<Adapter> for Ours {

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::rpc::AuthSys;
-use rpcrdma_verbs::{Call, CallError, CallOutcome, Client, Pending, Provider, Settings, Version, Versions};
+use rpcrdma_verbs::{Call, CallError, CallOutcome, Client, Provider, Settings, StartedCall, Version, Versions};
 
 pub(crate) use self::compound::Attributes;
 use self::compound::{Compound, GETATTR, GETFH};
@@ -173,7 +173,7 @@ impl<V: Provider> Nfs4<V> {
 /// A call in flight.
 struct Flight<V: Provider> {
     compound: Compound,
-    pending: Pending<V>,
+    pending: StartedCall<V>,
 }
 
 /// A READ or WRITE in flight.

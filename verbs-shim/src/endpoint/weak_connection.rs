@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use crate::driver::resources::Provider;
-use crate::driver::shared::OwnedConnection;
+use crate::driver::shared_connection::OwnedConnection;
 use crate::endpoint::connection::Connection;
 
 /// A [`Connection`] that is remembered without being kept open: for a service that calls clients back, and keeps

@@ -17,20 +17,20 @@ use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
 use super::jobs::Jobs;
-use super::posted::Posted;
 use super::regions::{CopyBuffers, Regions};
 use super::registration::{CallBuffer, CallRegistration};
 use super::resources::{Provider, Resources};
 use super::settings::Settings;
 use super::tables::{LazyRequester, SEGMENT_LENGTH};
+use super::work_id::WorkId;
 use crate::message::call::{Call, CallError, Expects, Progress};
-use crate::message::ended::{Ended, InternalFault, PeerFault};
+use crate::message::end_reason::{EndReason, InternalFault, PeerFault};
 use crate::message::stream::Part;
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 /// The calls of one end.
-pub(crate) struct Calling<V: Verbs> {
+pub(crate) struct OutgoingCalls<V: Verbs> {
     requester: LazyRequester,
     tickets: Vec<Ticket<V::Region>>,
     free: Vec<usize>,
@@ -58,7 +58,7 @@ pub(crate) struct Calling<V: Verbs> {
     rooms: Vec<u32>,
     xid: u32,
     /// Reason for the end of the connection.
-    ended: Option<Ended>,
+    ended: Option<EndReason>,
 }
 
 /// A call that was given up and has not ended.
@@ -108,7 +108,7 @@ enum CallStage {
     Ended(Result<(), CallError>),
 }
 
-impl<V: Provider> Calling<V> {
+impl<V: Provider> OutgoingCalls<V> {
     /// `message_size`: maximum number of octets that one RDMA Read moves.
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
         Self {
@@ -343,7 +343,7 @@ impl<V: Provider> Calling<V> {
         let _ = self.handle(Input::Sent { call });
     }
 
-    pub(super) fn lost(&mut self, ended: Ended) {
+    pub(super) fn lost(&mut self, ended: EndReason) {
         self.ended = Some(ended);
         let _ = self.handle(Input::Disconnected);
         self.woken.extend(self.queue.all_wakers());
@@ -360,7 +360,7 @@ impl<V: Provider> Calling<V> {
         flow_control: &mut FlowControl<'_>,
         occupied: u32,
         owed: Option<u32>,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, EndReason> {
         if self.pull_held(resources, buffers)? {
             return Ok(true);
         }
@@ -372,13 +372,13 @@ impl<V: Provider> Calling<V> {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
             // Headers are no larger than the inline threshold.
-            Err(_) => return Err(Ended::Internal(InternalFault::Header)),
+            Err(_) => return Err(EndReason::Internal(InternalFault::Header)),
         };
         match output {
             Output::Register { call, region, memory } => self.register(jobs, call, region, &memory)?,
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
-                let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
+                let ticket = self.tickets.get_mut(number).ok_or(EndReason::MISSING)?;
                 flow_control.write_credits(occupied, &mut buffers.header);
                 let (stream, purpose) = (&ticket.call.stream, Sent::Call(call));
                 buffers.send(resources, OutgoingSend { header, payload, stream, purpose, invalidate: None })?;
@@ -398,7 +398,7 @@ impl<V: Provider> Calling<V> {
             Output::Release { receive } => buffers.post_receive(resources, receive)?,
             Output::Done { call, end, results } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
-                let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
+                let ticket = self.tickets.get_mut(number).ok_or(EndReason::MISSING)?;
                 ticket.call.received.extend_from_slice(results);
                 self.given_up.retain(|given_up| given_up.id != call);
                 self.close(resources, buffers, jobs, number, end)?;
@@ -409,29 +409,29 @@ impl<V: Provider> Calling<V> {
                 self.held.push_back(PulledPart { ticket: number, source, at });
             }
             // No other input that it gets would end a connection.
-            Output::Disconnect => return Err(Ended::PeerFault(PeerFault::ReplyInvalidated)),
+            Output::Disconnect => return Err(EndReason::PeerFault(PeerFault::ReplyInvalidated)),
         }
         Ok(true)
     }
 
-    fn number(&self, call: CallId) -> Result<usize, Ended> {
-        self.of_call.get(call.index()).copied().ok_or(Ended::MISSING)
+    fn number(&self, call: CallId) -> Result<usize, EndReason> {
+        self.of_call.get(call.index()).copied().ok_or(EndReason::MISSING)
     }
 
-    fn ticket(&mut self, number: usize) -> Result<&mut Ticket<V::Region>, Ended> {
-        self.tickets.get_mut(number).ok_or(Ended::MISSING)
+    fn ticket(&mut self, number: usize) -> Result<&mut Ticket<V::Region>, EndReason> {
+        self.tickets.get_mut(number).ok_or(EndReason::MISSING)
     }
 
     /// Reads the next part of a reply that the other side provides, if the buffer is registered. Returns false if there
     /// was none.
-    fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+    fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, EndReason> {
         let region = |number: usize| {
             self.tickets.get(number).and_then(|ticket| ticket.regions.find(CallRegistration::is_pulled_reply))
         };
         let Some(next) = self.held.iter().position(|part| region(part.ticket).is_some()) else { return Ok(false) };
-        let PulledPart { ticket: number, source, at } = self.held.remove(next).ok_or(Ended::MISSING)?;
-        let region = region(number).ok_or(Ended::MISSING)?;
-        let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
+        let PulledPart { ticket: number, source, at } = self.held.remove(next).ok_or(EndReason::MISSING)?;
+        let region = region(number).ok_or(EndReason::MISSING)?;
+        let work = WorkId::Pull(u32::try_from(number).map_err(|_| EndReason::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
         buffers.transfer(resources, work, source, local)?;
         Ok(true)
@@ -444,7 +444,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    fn register(&mut self, jobs: &mut Jobs<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
+    fn register(&mut self, jobs: &mut Jobs<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), EndReason> {
         let ticket = self.number(call)?;
         match self.ticket(ticket)?.take_buffer(memory) {
             Some((buffer, kind)) => {
@@ -471,7 +471,7 @@ impl<V: Provider> Calling<V> {
         call: CallId,
         region: u16,
         segment: Option<Segment>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         match self.tell_registered(call, region, segment) {
             Err(InputError::HandleInUse) => {
                 let ticket = self.ticket(registration.ticket)?;
@@ -492,7 +492,7 @@ impl<V: Provider> Calling<V> {
         jobs: &mut Jobs<V>,
         registration: CallRegistration,
         registered: Result<V::Region, NotRegistered>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let ticket = self.ticket(registration.ticket)?;
         let segment = match ticket.regions.finish_registration(&resources.verbs, registration, registered) {
             Ok(segment) => Ok(segment),
@@ -508,7 +508,7 @@ impl<V: Provider> Calling<V> {
                 self.offer(jobs, registration, call, region, segment.ok())
             }
             // A reply that is pulled cannot come in another way.
-            (CallStage::Open(_), None) => segment.map(drop).map_err(Ended::from),
+            (CallStage::Open(_), None) => segment.map(drop).map_err(EndReason::from),
             _ => {
                 self.settle(jobs, registration.ticket);
                 Ok(())
@@ -522,10 +522,10 @@ impl<V: Provider> Calling<V> {
         jobs: &mut Jobs<V>,
         registration: CallRegistration,
         buffer: Result<Vec<u8>, Error>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let ticket = self.ticket(registration.ticket)?;
         ticket.regions.finish_deregistration(registration);
-        let returned = buffer.map(|buffer| ticket.put_back(registration, buffer)).map_err(Ended::from);
+        let returned = buffer.map(|buffer| ticket.put_back(registration, buffer)).map_err(EndReason::from);
         match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
@@ -547,9 +547,9 @@ impl<V: Provider> Calling<V> {
         jobs: &mut Jobs<V>,
         number: usize,
         end: End,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         self.held.retain(|part| part.ticket != number);
-        let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
+        let ticket = self.tickets.get_mut(number).ok_or(EndReason::MISSING)?;
         let taken = match &end {
             End::Reply { receive, payload } => {
                 // The Receive is needed for the reply to the next call.
@@ -601,14 +601,14 @@ fn take_reply<V: Provider>(
     receive: u32,
     payload: &Range<usize>,
     reply: &mut Vec<u8>,
-) -> Result<(), Ended> {
+) -> Result<(), EndReason> {
     reply.clear();
     buffers.read_message(resources, receive, |octets| {
         reply.extend_from_slice(octets.get(payload.clone()).unwrap_or_default());
     })?;
-    match buffers.post_receive(resources, receive).map_err(Ended::from) {
+    match buffers.post_receive(resources, receive).map_err(EndReason::from) {
         // After the end of the connection, it is not needed.
-        Ok(()) | Err(Ended::Peer) => Ok(()),
+        Ok(()) | Err(EndReason::Peer) => Ok(()),
         Err(ended) => Err(ended),
     }
 }
@@ -711,7 +711,7 @@ impl<R> Ticket<R> {
         receive: u32,
         part: Range<usize>,
         at: u32,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let parts = &mut self.parts;
         // Removes what is left of an earlier call.
         parts.truncate(at as usize);
@@ -734,7 +734,7 @@ impl<R> Ticket<R> {
     }
 
     /// Returns the outcome of a call whose buffers are all back.
-    fn finish_call(&mut self, end: End, ended: Option<&Ended>) -> Result<(), CallError> {
+    fn finish_call(&mut self, end: End, ended: Option<&EndReason>) -> Result<(), CallError> {
         match end {
             End::Reply { .. } => {
                 if !self.inline.is_empty() {
@@ -758,12 +758,12 @@ impl<R> Ticket<R> {
             End::ErrorV2(error) => Err(CallError::ErrorV2(error)),
             End::NoRoom(_) | End::BadReply => Err(CallError::NoReply),
             End::NotRegistered => Err(match self.refused.take() {
-                Some(Error::Removed) => CallError::Lost(Ended::Removed, self.progress),
+                Some(Error::Removed) => CallError::Lost(EndReason::Removed, self.progress),
                 // The adapter has given the same handle too often.
                 refused => CallError::NotRegistered(refused.unwrap_or(Error::Exhausted)),
             }),
             End::Cancelled => Err(CallError::TimedOut(self.progress)),
-            End::Lost => Err(CallError::Lost(ended.cloned().unwrap_or(Ended::Peer), self.progress)),
+            End::Lost => Err(CallError::Lost(ended.cloned().unwrap_or(EndReason::Peer), self.progress)),
         }
     }
 }

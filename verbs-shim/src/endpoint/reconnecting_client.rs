@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::driver::resources::Provider;
 use crate::endpoint::client::Client;
-use crate::endpoint::pending::Pending;
+use crate::endpoint::started_call::StartedCall;
 use crate::message::call::{Call, CallError, CallOutcome, Progress, Reply};
 use crate::verbs::Error;
 
@@ -38,14 +38,14 @@ use crate::verbs::Error;
 /// use std::thread;
 ///
 /// use rpcrdma_verbs::loopback::Fabric;
-/// use rpcrdma_verbs::{Call, Client, Reconnecting, Request, Server, Settings};
+/// use rpcrdma_verbs::{Call, Client, ReconnectingClient, Request, Server, Settings};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let fabric = Fabric::new();
 /// let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
 /// let address = "192.0.2.2:20049".parse()?;
 /// // With adapters: `Client::connect(&rdma::Device::towards(address)?, address, &settings)`.
-/// let client = Reconnecting::new(move || Client::connect(&here, address, &Settings::client()));
+/// let client = ReconnectingClient::new(move || Client::connect(&here, address, &Settings::client()));
 ///
 /// for _ in 0..2 {
 ///     let server = Server::bind(&there, address, Settings::server())?;
@@ -64,7 +64,7 @@ use crate::verbs::Error;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Reconnecting<V: Provider> {
+pub struct ReconnectingClient<V: Provider> {
     owner: Arc<Owner<V>>,
     pauses: Pauses,
     timeout: Option<Duration>,
@@ -106,7 +106,7 @@ enum CurrentClient<V: Provider> {
     Stopped,
 }
 
-impl<V: Provider> Reconnecting<V> {
+impl<V: Provider> ReconnectingClient<V> {
     /// A client that is not connected yet. `connect` makes each connection, in a separate thread.
     pub fn new(connect: impl Fn() -> Result<Client<V>, Error> + Send + Sync + 'static) -> Self {
         let xid = RandomState::new().hash_one(0) as u32;
@@ -159,7 +159,7 @@ impl<V: Provider> Reconnecting<V> {
     /// Starts a call whose reply is awaited in an asynchronous function. The future ends after the [timeout of the
     /// call](Call::with_timeout), or, without a connection, when the attempt to connect that is then under way has
     /// ended. Without a timeout, the future waits without a limit. Dropping the future gives the call up, as with
-    /// [`Pending`].
+    /// [`StartedCall`].
     pub fn start(&self, mut call: Call) -> ReconnectingCall<V> {
         call.keep_xid(|| self.shared().xid());
         let limit = call.timeout().and_then(|timeout| Instant::now().checked_add(timeout));
@@ -400,10 +400,10 @@ impl<V: Provider> Drop for Owner<V> {
     }
 }
 
-/// A call of a [`Reconnecting`] client: a future for any runtime.
+/// A call of a [`ReconnectingClient`] client: a future for any runtime.
 #[must_use]
 pub struct ReconnectingCall<V: Provider> {
-    client: Reconnecting<V>,
+    client: ReconnectingClient<V>,
     stage: Stage<V>,
     attempts: Attempts,
     /// Time at which the call is given up.
@@ -414,7 +414,7 @@ pub struct ReconnectingCall<V: Provider> {
 enum Stage<V: Provider> {
     /// The call waits for a connection.
     Waiting(Call),
-    Made(Client<V>, Pending<V>),
+    Made(Client<V>, StartedCall<V>),
     Ended,
 }
 
@@ -459,7 +459,7 @@ impl<V: Provider> Future for ReconnectingCall<V> {
     }
 }
 
-impl<V: Provider> Reconnecting<V> {
+impl<V: Provider> ReconnectingClient<V> {
     /// Returns the connection. If there is none, makes a thread connect, which wakes the waker.
     fn poll_client(&self, waker: &Waker, limit: Option<Instant>) -> Result<Option<Client<V>>, Error> {
         let shared = self.shared();
@@ -477,15 +477,15 @@ impl<V: Provider> Reconnecting<V> {
     }
 }
 
-impl<V: Provider> Clone for Reconnecting<V> {
+impl<V: Provider> Clone for ReconnectingClient<V> {
     fn clone(&self) -> Self {
         Self { owner: Arc::clone(&self.owner), pauses: self.pauses, timeout: self.timeout }
     }
 }
 
-impl<V: Provider> fmt::Debug for Reconnecting<V> {
+impl<V: Provider> fmt::Debug for ReconnectingClient<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reconnecting").field("connected", &self.current().is_some()).finish_non_exhaustive()
+        f.debug_struct("ReconnectingClient").field("connected", &self.current().is_some()).finish_non_exhaustive()
     }
 }
 

@@ -14,13 +14,13 @@ use rpcrdma::v2::ErrorBodyV2;
 use super::buffers::{Buffers, OutgoingSend, Sent};
 use super::flow_control::FlowControl;
 use super::jobs::Jobs;
-use super::posted::Posted;
 use super::regions::{CopyBuffers, Regions};
 use super::registration::{AnswerBuffer, AnswerRegistration, Source};
 use super::resources::{Provider, Resources};
 use super::settings::{Delays, Settings};
 use super::tables::GrowingResponder;
-use crate::message::ended::{Ended, InternalFault, PeerFault};
+use super::work_id::WorkId;
+use crate::message::end_reason::{EndReason, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
@@ -29,7 +29,7 @@ use crate::verbs::{Local, Verbs};
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
-pub(crate) struct Answering<V: Verbs> {
+pub(crate) struct IncomingCalls<V: Verbs> {
     responder: GrowingResponder,
     /// Time that the other side has to pull a reply.
     provides: Duration,
@@ -102,7 +102,7 @@ pub(crate) struct DeliveredCall {
     pub(crate) reply: Stream,
 }
 
-impl<V: Provider> Answering<V> {
+impl<V: Provider> IncomingCalls<V> {
     /// `message_size`: maximum number of octets that one RDMA Read or Write moves. `refused`: XIDs of calls that ended
     /// the connection before (RFC 8166 section 4.5.3).
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
@@ -223,7 +223,7 @@ impl<V: Provider> Answering<V> {
         jobs: &mut Jobs<V>,
         flow_control: &mut FlowControl<'_>,
         occupied: u32,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, EndReason> {
         // The call that is answered gives up what it occupied.
         if let Some(permitted) = flow_control.permitted_replies(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);
@@ -232,7 +232,7 @@ impl<V: Provider> Answering<V> {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
             // Headers are no larger than the inline threshold.
-            Err(_) => return Err(Ended::Internal(InternalFault::Header)),
+            Err(_) => return Err(EndReason::Internal(InternalFault::Header)),
         };
         match output {
             Output::Release { receive } => buffers.release(resources, receive)?,
@@ -253,7 +253,7 @@ impl<V: Provider> Answering<V> {
             Output::Register { call, length } => self.provide(resources, jobs, call, length)?,
             Output::Invalidate { call, .. } => self.fence(jobs, call)?,
             // No other input that it gets would end a connection.
-            Output::Disconnect => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
+            Output::Disconnect => return Err(EndReason::PeerFault(PeerFault::CreditExceeded)),
         }
         Ok(true)
     }
@@ -266,24 +266,24 @@ impl<V: Provider> Answering<V> {
         call: CallId,
         source: SendOctets,
         target: Range<usize>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let number = self.number_or_begin(call)?;
         let message = &mut self.answer(number)?.message;
         if message.len() < target.end {
             // A part of a continued call.
             message.resize(target.end, 0);
         }
-        let target = message.get_mut(target).ok_or(Ended::MISSING)?;
+        let target = message.get_mut(target).ok_or(EndReason::MISSING)?;
         let copied = buffers.read_message(resources, source.receive, |octets| {
             let source = octets.get(source.from..).and_then(|rest| rest.get(..target.len()));
             source.map(|source| target.copy_from_slice(source))
         })?;
-        copied.ok_or(Ended::MISSING)
+        copied.ok_or(EndReason::MISSING)
     }
 
     /// Deregisters a reply that the other side has pulled, or has not pulled in time.
-    fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), Ended> {
-        let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::MISSING)?;
+    fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), EndReason> {
+        let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(EndReason::MISSING)?;
         self.timed = self.timed.saturating_sub(1);
         self.close(jobs, number, Some(call));
         Ok(())
@@ -296,8 +296,8 @@ impl<V: Provider> Answering<V> {
         jobs: &mut Jobs<V>,
         call: CallId,
         length: u32,
-    ) -> Result<(), Ended> {
-        let number = self.number(call).ok_or(Ended::MISSING)?;
+    ) -> Result<(), EndReason> {
+        let number = self.number(call).ok_or(EndReason::MISSING)?;
         let answer = self.answer(number)?;
         // Of a single buffer, only the range may be exposed.
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
@@ -316,7 +316,7 @@ impl<V: Provider> Answering<V> {
         jobs: &mut Jobs<V>,
         registration: AnswerRegistration,
         registered: Result<V::Region, NotRegistered>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let answer = self.answer(registration.answer)?;
         let segment = match answer.regions.finish_registration(&resources.verbs, registration, registered) {
             Ok(segment) => Some(segment),
@@ -345,10 +345,10 @@ impl<V: Provider> Answering<V> {
         registration: AnswerRegistration,
         call: CallId,
         segment: Option<Segment>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let memory = segment.map(|segment| (segment.handle, segment.offset));
         let mut told = self.responder.handle(Input::Registered { call, memory });
-        let answer = self.answers.get_mut(registration.answer).ok_or(Ended::MISSING)?;
+        let answer = self.answers.get_mut(registration.answer).ok_or(EndReason::MISSING)?;
         match told {
             Ok(()) if memory.is_some() => {
                 answer.provided = Some(Instant::now() + self.provides);
@@ -367,7 +367,7 @@ impl<V: Provider> Answering<V> {
         jobs: &mut Jobs<V>,
         registration: AnswerRegistration,
         buffer: Result<Vec<u8>, Error>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let answer = self.answer(registration.answer)?;
         answer.regions.finish_deregistration(registration);
         let returned = buffer.map(|buffer| answer.put_back(registration.kind, buffer));
@@ -439,7 +439,7 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Returns true if the Responder's request has to wait. The Responder then asks again later.
-    fn is_delayed(&mut self, number: usize, call: CallId, delay: Duration) -> Result<bool, Ended> {
+    fn is_delayed(&mut self, number: usize, call: CallId, delay: Duration) -> Result<bool, EndReason> {
         let answer = self.answer(number)?;
         if delay.is_zero() || answer.delay == AnswerDelay::Over {
             return Ok(false);
@@ -454,16 +454,16 @@ impl<V: Provider> Answering<V> {
         self.of_call.get(call.index()).copied().flatten()
     }
 
-    fn answer(&mut self, number: usize) -> Result<&mut Answer<V::Region>, Ended> {
-        self.answers.get_mut(number).ok_or(Ended::MISSING)
+    fn answer(&mut self, number: usize) -> Result<&mut Answer<V::Region>, EndReason> {
+        self.answers.get_mut(number).ok_or(EndReason::MISSING)
     }
 
     /// Returns the number of the answer to a call. A new answer has memory to assemble the call in.
-    fn number_or_begin(&mut self, call: CallId) -> Result<usize, Ended> {
+    fn number_or_begin(&mut self, call: CallId) -> Result<usize, EndReason> {
         self.number(call).map_or_else(|| self.begin_answer(call), Ok)
     }
 
-    fn begin_answer(&mut self, call: CallId) -> Result<usize, Ended> {
+    fn begin_answer(&mut self, call: CallId) -> Result<usize, EndReason> {
         let number = self.free.pop().unwrap_or_else(|| {
             self.answers.push(Answer::default());
             self.answers.len() - 1
@@ -471,12 +471,12 @@ impl<V: Provider> Answering<V> {
         if self.of_call.len() <= call.index() {
             self.of_call.resize(call.index() + 1, None);
         }
-        let slot = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+        let slot = self.of_call.get_mut(call.index()).ok_or(EndReason::MISSING)?;
         *slot = Some(number);
-        let answer = self.answers.get_mut(number).ok_or(Ended::MISSING)?;
+        let answer = self.answers.get_mut(number).ok_or(EndReason::MISSING)?;
         (answer.call, answer.stage) = (Some(call), AnswerStage::Open);
-        answer.xid = self.responder.xid(call).ok_or(Ended::MISSING)?;
-        let length = self.responder.length(call).ok_or(Ended::MISSING)?;
+        answer.xid = self.responder.xid(call).ok_or(EndReason::MISSING)?;
+        let length = self.responder.length(call).ok_or(EndReason::MISSING)?;
         answer.message.resize(length as usize, 0);
         self.responder.padding(call, &mut |padding| {
             if let Some(octets) = answer.message.get_mut(padding.start as usize..padding.end as usize) {
@@ -495,7 +495,7 @@ impl<V: Provider> Answering<V> {
         call: CallId,
         source: Segment,
         at: u32,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let number = self.number_or_begin(call)?;
         if self.is_delayed(number, call, self.delays.read)? {
             return Ok(());
@@ -505,7 +505,7 @@ impl<V: Provider> Answering<V> {
         if let Some(region) = answer.regions.find(|registered| registered == id) {
             answer.delay = AnswerDelay::Ahead;
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
-            return Ok(buffers.transfer(resources, Posted::Read(work_number(number)?), source, local)?);
+            return Ok(buffers.transfer(resources, WorkId::Read(work_number(number)?), source, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
@@ -525,20 +525,20 @@ impl<V: Provider> Answering<V> {
         call: CallId,
         from: u32,
         target: Segment,
-    ) -> Result<(), Ended> {
-        let number = self.number(call).ok_or(Ended::MISSING)?;
+    ) -> Result<(), EndReason> {
+        let number = self.number(call).ok_or(EndReason::MISSING)?;
         if self.is_delayed(number, call, self.delays.write)? {
             return Ok(());
         }
         let answer = self.answer(number)?;
-        let range = from..from.checked_add(target.length).ok_or(Ended::MISSING)?;
+        let range = from..from.checked_add(target.length).ok_or(EndReason::MISSING)?;
         let (source, range) = match answer.reply.part(&range) {
             Some((part, range)) => (Source::Part(part), range),
             None => (Source::Copy(from), 0..range.len()),
         };
         if let Some(region) = answer.regions.find(|registered| registered.kind.source() == Some(source)) {
             let local = Local { region, range };
-            return Ok(buffers.transfer(resources, Posted::Write(work_number(number)?), target, local)?);
+            return Ok(buffers.transfer(resources, WorkId::Write(work_number(number)?), target, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
@@ -559,7 +559,7 @@ impl<V: Provider> Answering<V> {
         jobs: &mut Jobs<V>,
         call: CallId,
         message: CallMessage,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), EndReason> {
         let number = self.number_or_begin(call)?;
         let answer = self.answer(number)?;
         match message {
@@ -569,7 +569,7 @@ impl<V: Provider> Answering<V> {
                     answer.message.copy_from_slice(octets);
                     Some(())
                 })?;
-                copied.ok_or(Ended::MISSING)?;
+                copied.ok_or(EndReason::MISSING)?;
                 buffers.release_copied(receive)?;
             }
             CallMessage::Assembled { .. } => {
@@ -582,14 +582,14 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Passes a call to the application. The pulled octets may be anything.
-    fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), Ended> {
+    fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), EndReason> {
         let answer = self.answer(number)?;
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
             self.delivered.push_back(number);
             self.news = true;
             Ok(())
         } else {
-            self.responder.refuse(call).map_err(|_| Ended::MISSING)
+            self.responder.refuse(call).map_err(|_| EndReason::MISSING)
         }
     }
 }
@@ -602,7 +602,7 @@ fn carried<'a, R>(
     answers: &'a mut [Answer<R>],
     call: CallId,
     is_last: bool,
-) -> Result<(Sent, Option<&'a Stream>), Ended> {
+) -> Result<(Sent, Option<&'a Stream>), EndReason> {
     // Nothing was kept of a call that was refused before any other came.
     let Some(slot) = of_call.get_mut(call.index()) else { return Ok((Sent::Nothing, None)) };
     let answer = slot.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
@@ -615,8 +615,8 @@ fn carried<'a, R>(
 }
 
 /// Returns the number of an answer as work requests carry it.
-fn work_number(number: usize) -> Result<u32, Ended> {
-    u32::try_from(number).map_err(|_| Ended::MISSING)
+fn work_number(number: usize) -> Result<u32, EndReason> {
+    u32::try_from(number).map_err(|_| EndReason::MISSING)
 }
 
 impl<R> Default for Answer<R> {

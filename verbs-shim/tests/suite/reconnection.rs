@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PortState, SetUpFault};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Ended, Error, Progress, Reconnecting, Request, Server, Service, Settings, Status,
+    Call, CallError, Client, EndReason, Error, Progress, ReconnectingClient, Request, Server, Service, Settings, Status,
 };
 
 use crate::support::eventually::becomes_so;
@@ -112,7 +112,7 @@ impl Drop for Running {
     }
 }
 
-fn quick(client: Reconnecting<Adapter>) -> Reconnecting<Adapter> {
+fn quick(client: ReconnectingClient<Adapter>) -> ReconnectingClient<Adapter> {
     client.with_pauses(Duration::from_millis(1), Duration::from_millis(20))
 }
 
@@ -133,9 +133,9 @@ const EVERYTHING: [Fault; 7] = [
 ];
 
 /// A client each of whose connections has other faults.
-fn with_faults(adapter: Adapter, seed: u64) -> Reconnecting<Adapter> {
+fn with_faults(adapter: Adapter, seed: u64) -> ReconnectingClient<Adapter> {
     let attempts = AtomicU64::new(seed);
-    quick(Reconnecting::new(move || {
+    quick(ReconnectingClient::new(move || {
         let plan = Faults::seeded(attempts.fetch_add(1, Ordering::Relaxed), 30, &EVERYTHING);
         connect(&adapter.clone().with_faults(plan))
     }))
@@ -166,7 +166,7 @@ impl Outcomes {
 }
 
 /// Makes calls from many threads, every second of which may be made again, while `disturb` does its worst.
-fn under_load(network: &Network, client: &Reconnecting<Adapter>, disturb: impl FnOnce() + Send) -> Outcomes {
+fn under_load(network: &Network, client: &ReconnectingClient<Adapter>, disturb: impl FnOnce() + Send) -> Outcomes {
     let called = thread::scope(|scope| {
         let callers: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -221,7 +221,7 @@ fn restarts_and_replugged_adapters_lose_no_result() {
     let fabric = network.fabric.clone();
     let here = Arc::new(Mutex::new(network.adapter(1)));
     let adapter = Arc::clone(&here);
-    let client = quick(Reconnecting::new(move || connect(&adapter.lock().unwrap().clone())));
+    let client = quick(ReconnectingClient::new(move || connect(&adapter.lock().unwrap().clone())));
     let outcomes = under_load(&network, &client, || {
         for _ in 0..5 {
             thread::sleep(Duration::from_millis(5));
@@ -250,7 +250,7 @@ fn waiting_for_a_connection_ends_with_a_reason() {
     let network = Network::new();
     let adapter = network.adapter(1);
     let there = network.adapter(200);
-    let client = quick(Reconnecting::new(move || connect(&adapter)));
+    let client = quick(ReconnectingClient::new(move || connect(&adapter)));
     let begun = Instant::now();
     let mut call = numbered(1).with_timeout(Duration::from_millis(100));
     let outcome = client.call(&mut call).map(drop);
@@ -285,7 +285,7 @@ fn a_lost_call_reports_an_earlier_attempt() {
     let here = here.with_faults(Faults::none().at(1, Fault::LoseAfter));
     let faulty = here.clone();
     let attempts = AtomicU64::new(0);
-    let client = quick(Reconnecting::new(move || {
+    let client = quick(ReconnectingClient::new(move || {
         if attempts.fetch_add(1, Ordering::Relaxed) == 0 { connect(&faulty) } else { Err(Error::NoHost) }
     }));
     let mut call = numbered(1).repeatable().with_timeout(Duration::from_millis(300));
@@ -325,7 +325,7 @@ fn a_caller_sees_a_connection_that_is_made_at_once() {
     let connected = connect(&here).unwrap();
     for number in 0..3000 {
         let ready = connected.clone();
-        let client = Reconnecting::new(move || Ok(ready.clone())).with_timeout(Some(Duration::from_secs(5)));
+        let client = ReconnectingClient::new(move || Ok(ready.clone())).with_timeout(Some(Duration::from_secs(5)));
         client.call(&mut numbered(number)).unwrap().results().unwrap();
     }
 }
@@ -336,21 +336,21 @@ fn an_idle_client_releases_a_removed_adapter() {
     let _server = network.serve(&network.adapter(200));
     let here = network.adapter(1);
     let adapter = here.clone();
-    let client = quick(Reconnecting::new(move || connect(&adapter)));
+    let client = quick(ReconnectingClient::new(move || connect(&adapter)));
     client.call(&mut numbered(1)).unwrap().results().unwrap();
     let weak = client.current().unwrap().connection().downgrade();
     here.remove();
     becomes_so(|| weak.upgrade().is_none());
     let lost = client.call(&mut numbered(2).with_timeout(Duration::from_millis(50))).map(drop);
     assert_eq!(lost, Err(CallError::NotConnected(Error::Removed, Progress::NotSent)));
-    assert_eq!(Ended::Removed.advice(), Error::Removed.advice());
+    assert_eq!(EndReason::Removed.advice(), Error::Removed.advice());
 }
 
 #[test]
 fn nobody_connects_any_more_once_the_client_is_dropped() {
     let attempts = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&attempts);
-    let client = quick(Reconnecting::<Adapter>::new(move || {
+    let client = quick(ReconnectingClient::<Adapter>::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
         Err(Error::NoHost)
     }));

@@ -12,18 +12,18 @@ use rpcrdma::endpoint::channel::{HostAuthentication, HostAuthenticationTooLong};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Terms, Version};
 
-use super::answering::{Answering, DeliveredCall};
 use super::buffers::Buffers;
 use super::call_queue::{QueuePosition, WaitMode};
+use super::incoming_calls::{DeliveredCall, IncomingCalls};
 use super::resources::{Provider, Resources};
 use super::settings::{ConnectionTerms, Settings};
 use super::state::{ConnectionState, EndReport, Poller};
 use super::thread;
 use super::thread::{Driven, DroppedConnection};
 use crate::message::call::{Call, CallError, Progress};
-use crate::message::ended::Ended;
+use crate::message::end_reason::EndReason;
 use crate::trace;
-use crate::verbs::Armed;
+use crate::verbs::WatchState;
 use crate::verbs::waiter::Watch;
 
 /// Shared owner of a connection: every handle, call and request has one. Dropping the last one ends the connection, or
@@ -90,16 +90,16 @@ impl<V: Provider> OwnedConnection<V> {
 impl<V: Provider> SharedConnection<V> {
     /// Returns an XID that no call of this connection has used recently.
     pub(crate) fn xid(&self) -> u32 {
-        self.lock().calling.xid()
+        self.lock().outgoing_calls.xid()
     }
 
     /// Returns the next given-up call whose buffers the peer can no longer access.
     pub(crate) fn take_given_up_call(&self) -> Option<Call> {
-        self.lock().calling.take_given_up_call()
+        self.lock().outgoing_calls.take_given_up_call()
     }
 
     /// Returns the final reason for the end of the connection.
-    pub(crate) fn ended(&self) -> Option<Ended> {
+    pub(crate) fn ended(&self) -> Option<EndReason> {
         let state = self.lock();
         state.ended.clone().filter(|_| state.report != EndReport::Open)
     }
@@ -130,12 +130,12 @@ impl<V: Provider> SharedConnection<V> {
 
     /// Returns true if this end has calls of the other side to answer.
     pub(crate) fn is_answering(&self) -> bool {
-        self.lock().answering.as_ref().is_some_and(Answering::is_busy)
+        self.lock().incoming_calls.as_ref().is_some_and(IncomingCalls::is_busy)
     }
 
     /// Returns true if there is a call of the other side that nobody has taken.
     pub(crate) fn has_request(&self) -> bool {
-        self.lock().answering.as_ref().is_some_and(Answering::has_next)
+        self.lock().incoming_calls.as_ref().is_some_and(IncomingCalls::has_next)
     }
 
     /// Returns the XID of the call of the other side whose memory could not be used, which has ended the connection.
@@ -149,17 +149,17 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
-    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<DeliveredCall>, Ended> {
+    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<DeliveredCall>, EndReason> {
         // A single look needs no clock.
         let begun = (!timeout.is_zero()).then(Instant::now);
         let (mut left, mut looked) = (timeout, false);
         let mut state = self.lock();
         loop {
-            if let Some(delivered) = state.answering.as_mut().and_then(Answering::next_call) {
+            if let Some(delivered) = state.incoming_calls.as_mut().and_then(IncomingCalls::next_call) {
                 return Ok(Some(delivered));
             }
             if state.closed {
-                return Err(state.ended.clone().unwrap_or(Ended::Peer));
+                return Err(state.ended.clone().unwrap_or(EndReason::Peer));
             }
             if looked {
                 left = begun.map_or(Duration::ZERO, |begun| timeout.saturating_sub(begun.elapsed()));
@@ -252,7 +252,7 @@ impl<V: Provider> SharedConnection<V> {
                 trace::ended(self.peer, &ended);
                 state = self.lock();
             }
-            if !state.calling.woken.is_empty() {
+            if !state.outgoing_calls.woken.is_empty() {
                 // A waker may panic; no job must be lost then.
                 self.release(state);
                 state = self.lock();
@@ -280,13 +280,13 @@ impl<V: Provider> SharedConnection<V> {
 
     /// Makes `watch` wake the background poller when there is something to do. Returns `Ready` if there already is, and
     /// `None` if there never will be.
-    pub(crate) fn arm(&self, watch: &Watch) -> Option<Armed> {
+    pub(crate) fn arm(&self, watch: &Watch) -> Option<WatchState> {
         let mut state = self.lock();
         if state.closed {
             return None;
         }
         if state.jobs.are_waiting() {
-            return Some(Armed::Ready);
+            return Some(WatchState::Ready);
         }
         (state.background_watch, state.server_thread) = (Some(watch.clone()), None);
         state.set_timer();
@@ -294,9 +294,9 @@ impl<V: Provider> SharedConnection<V> {
         let armed = self.resources.verbs.watch(&self.resources.queue_pair, watch.waiter(), watch.key());
         Some(armed.unwrap_or_else(|error| {
             let mut state = self.lock();
-            state.end_connection(Ended::Refused(error));
+            state.end_connection(EndReason::Refused(error));
             self.finish(state);
-            Armed::Ready
+            WatchState::Ready
         }))
     }
 
@@ -312,7 +312,7 @@ impl<V: Provider> SharedConnection<V> {
         }
         drop(state);
         let watched = self.resources.verbs.watch_end(&self.resources.queue_pair, driver.waiter(), driver.key());
-        if watched == Ok(Armed::Ready) {
+        if watched == Ok(WatchState::Ready) {
             // Goes on after the other connections had their turn.
             driver.wake();
         }
@@ -338,8 +338,8 @@ impl<V: Provider> SharedConnection<V> {
     pub(crate) fn release(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
         self.notify(&mut state);
         state.set_timer();
-        let woken = mem::take(&mut state.calling.woken);
-        let _spent = mem::take(&mut state.calling.spent);
+        let woken = mem::take(&mut state.outgoing_calls.woken);
+        let _spent = mem::take(&mut state.outgoing_calls.spent);
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
@@ -392,7 +392,7 @@ impl<V: Provider> SharedConnection<V> {
     pub(crate) fn leave(&self, position: &mut QueuePosition) {
         if position.is_some() {
             let mut state = self.lock();
-            state.calling.leave(position);
+            state.outgoing_calls.leave(position);
             self.release(state);
         }
     }
@@ -401,7 +401,7 @@ impl<V: Provider> SharedConnection<V> {
     pub(crate) fn wait(&self, ticket: usize, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
         let (mut state, mut late) = (self.lock(), false);
         loop {
-            if let Some(outcome) = state.calling.outcome(ticket, call) {
+            if let Some(outcome) = state.outgoing_calls.outcome(ticket, call) {
                 return outcome;
             }
             if late {
@@ -423,12 +423,12 @@ impl<V: Provider> SharedConnection<V> {
     ) -> Result<(), CallError> {
         state.give_up(&self.resources, ticket);
         loop {
-            if let Some(outcome) = state.calling.outcome(ticket, call) {
+            if let Some(outcome) = state.outgoing_calls.outcome(ticket, call) {
                 self.finish(state);
                 return outcome;
             }
-            if state.calling.progress(ticket) == Progress::Sent {
-                let _waker = state.calling.forget(ticket);
+            if state.outgoing_calls.progress(ticket) == Progress::Sent {
+                let _waker = state.outgoing_calls.forget(ticket);
                 self.finish(state);
                 return Err(CallError::TimedOut(Progress::Sent));
             }
@@ -448,14 +448,14 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Ends the connection for this reason.
-    pub(crate) fn end_because(&self, ended: Ended) {
+    pub(crate) fn end_because(&self, ended: EndReason) {
         let mut state = self.lock();
         state.end_connection(ended);
         self.finish(state);
     }
 
     pub(crate) fn disconnect(&self) {
-        self.end_because(Ended::Here);
+        self.end_because(EndReason::Here);
     }
 
     pub(crate) const fn peer(&self) -> SocketAddr {
@@ -563,7 +563,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
             Some(BackgroundPoller::Driver) => {
                 state.background_watch = None;
                 drop(self.progress(state, Duration::ZERO));
-                if self.arm(watch) == Some(Armed::Ready) {
+                if self.arm(watch) == Some(WatchState::Ready) {
                     // Goes on after the other connections had their turn.
                     watch.wake();
                 }
@@ -578,7 +578,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
     fn end_connection(&self) {
         let mut state = self.lock();
         state.jobs.take_over();
-        state.end_connection(Ended::Here);
+        state.end_connection(EndReason::Here);
         drop(self.progress(state, Duration::ZERO));
     }
 }

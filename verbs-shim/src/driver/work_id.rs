@@ -2,7 +2,7 @@
 
 /// Number of a work request or a Receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Posted {
+pub(super) enum WorkId {
     Receive(u32),
     Send(u32),
     /// An RDMA Read for the call with this number.
@@ -15,7 +15,7 @@ pub(super) enum Posted {
     KeepAlive,
 }
 
-impl Posted {
+impl WorkId {
     pub(super) const fn to_id(self) -> u64 {
         match self {
             Self::Receive(number) => number as u64,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::driver::alarms::Alarm;
 use crate::driver::call_queue::{QueuePosition, WaitMode};
 use crate::driver::resources::Provider;
-use crate::driver::shared::OwnedConnection;
+use crate::driver::shared_connection::OwnedConnection;
 use crate::message::call::{Call, CallError, CallOutcome, Progress};
 use crate::trace;
 
@@ -53,7 +53,7 @@ use crate::trace;
 /// # }
 /// ```
 #[must_use]
-pub struct Pending<V: Provider> {
+pub struct StartedCall<V: Provider> {
     shared: Arc<OwnedConnection<V>>,
     /// Present before the beginning of the call, and after a refusal.
     call: Option<Call>,
@@ -68,7 +68,7 @@ pub struct Pending<V: Provider> {
     alarm: Option<Alarm>,
 }
 
-impl<V: Provider> Pending<V> {
+impl<V: Provider> StartedCall<V> {
     /// Begins the call, if a slot is free.
     pub(crate) fn new(shared: Arc<OwnedConnection<V>>, call: Call) -> Self {
         let deadline = shared.deadline(&call);
@@ -105,7 +105,7 @@ impl<V: Provider> Pending<V> {
         let Some(limit) = self.limit else { return Poll::Pending };
         let mut state = self.shared.lock();
         if Instant::now() < limit {
-            state.calling().set_alarm(&mut self.alarm, limit, waker);
+            state.outgoing_calls().set_alarm(&mut self.alarm, limit, waker);
             self.shared.release(state);
             return Poll::Pending;
         }
@@ -120,7 +120,7 @@ impl<V: Provider> Pending<V> {
     /// Returns the progress of the call. A call that is dropped before it was sent is never sent.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        self.ticket.map_or(Progress::NotSent, |ticket| self.shared.lock().calling().progress(ticket))
+        self.ticket.map_or(Progress::NotSent, |ticket| self.shared.lock().outgoing_calls().progress(ticket))
     }
 
     /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the
@@ -143,7 +143,7 @@ impl<V: Provider> Pending<V> {
     }
 }
 
-impl<V: Provider> Future for Pending<V> {
+impl<V: Provider> Future for StartedCall<V> {
     type Output = CallOutcome;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -164,14 +164,14 @@ impl<V: Provider> Future for Pending<V> {
         let Some(ticket) = this.ticket else { return this.wait_until_limit(context.waker()) };
         let mut state = this.shared.lock();
         let mut call = this.call.take().unwrap_or_default();
-        match state.calling().outcome(ticket, &mut call) {
+        match state.outgoing_calls().outcome(ticket, &mut call) {
             Some(outcome) => {
                 this.ticket = None;
                 drop(state);
                 Poll::Ready(this.finish(call, outcome))
             }
             None => {
-                let before = state.calling().wake_by(ticket, context.waker());
+                let before = state.outgoing_calls().wake_by(ticket, context.waker());
                 drop(state);
                 drop(before);
                 this.call = Some(call);
@@ -181,23 +181,23 @@ impl<V: Provider> Future for Pending<V> {
     }
 }
 
-impl<V: Provider> Pending<V> {
+impl<V: Provider> StartedCall<V> {
     /// Gives up a call that has not ended.
     fn give_up(&mut self) {
         if self.ticket.is_none() && self.call.is_none() && self.position.is_none() && self.alarm.is_none() {
             return;
         }
         let mut state = self.shared.lock();
-        state.calling().clear_alarm(&mut self.alarm);
-        state.calling().leave(&mut self.position);
+        state.outgoing_calls().clear_alarm(&mut self.alarm);
+        state.outgoing_calls().leave(&mut self.position);
         let (waker, has_grace) = match (self.ticket.take(), self.call.take()) {
             (Some(ticket), _) => {
-                let waker = state.calling().forget(ticket);
+                let waker = state.outgoing_calls().forget(ticket);
                 state.give_up(self.shared.resources(), ticket);
                 (waker, state.has_grace())
             }
             (None, call) => {
-                call.into_iter().for_each(|call| state.calling().keep_buffers(call));
+                call.into_iter().for_each(|call| state.outgoing_calls().keep_buffers(call));
                 (None, false)
             }
         };
@@ -209,14 +209,14 @@ impl<V: Provider> Pending<V> {
     }
 }
 
-impl<V: Provider> Drop for Pending<V> {
+impl<V: Provider> Drop for StartedCall<V> {
     fn drop(&mut self) {
         self.give_up();
     }
 }
 
-impl<V: Provider> fmt::Debug for Pending<V> {
+impl<V: Provider> fmt::Debug for StartedCall<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("ticket", &self.ticket).finish_non_exhaustive()
+        f.debug_struct("StartedCall").field("ticket", &self.ticket).finish_non_exhaustive()
     }
 }

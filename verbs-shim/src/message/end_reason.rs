@@ -9,7 +9,7 @@ use crate::verbs::{Error, Kind, Status};
 /// Reason for the end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum EndReason {
     /// This side has ended the connection.
     Here,
     /// The other side has ended the connection, or no longer knows the connection.
@@ -56,7 +56,7 @@ pub enum InternalFault {
     Missing,
 }
 
-impl Ended {
+impl EndReason {
     /// An item named by a Requester or Responder does not exist.
     pub(crate) const MISSING: Self = Self::Internal(InternalFault::Missing);
 
@@ -75,13 +75,13 @@ impl Ended {
     }
 }
 
-impl From<InputError> for Ended {
+impl From<InputError> for EndReason {
     fn from(error: InputError) -> Self {
         Self::Internal(InternalFault::Input(error))
     }
 }
 
-impl std::error::Error for Ended {
+impl std::error::Error for EndReason {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::PeerFault(fault) => Some(fault),
@@ -104,7 +104,7 @@ impl std::error::Error for InternalFault {
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Here => f.write_str("this side ended it"),

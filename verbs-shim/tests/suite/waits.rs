@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Adapter;
-use rpcrdma_verbs::{CallError, Client, Ended, Pending, Progress, Request, Settings, Versions};
+use rpcrdma_verbs::{CallError, Client, EndReason, Progress, Request, Settings, StartedCall, Versions};
 
 use crate::support::echo;
 use crate::support::eventually::becomes_so;
@@ -26,7 +26,7 @@ impl Wake for Count {
 }
 
 /// A pending call, and how often it was woken.
-struct Waiting(Pending<Adapter>, Arc<Count>);
+struct Waiting(StartedCall<Adapter>, Arc<Count>);
 
 /// Maximum number of calls in flight with the default settings: the table has room for as many.
 const CALLS: u32 = 32;
@@ -207,7 +207,7 @@ fn an_earlier_deadline_reaches_a_waiting_thread() {
                 drop(given_up);
                 for _ in 0..callers {
                     let outcome = outcomes.recv_timeout(Duration::from_secs(10));
-                    assert_eq!(outcome, Ok(Err(CallError::Lost(Ended::Unanswered, Progress::Sent))));
+                    assert_eq!(outcome, Ok(Err(CallError::Lost(EndReason::Unanswered, Progress::Sent))));
                 }
                 assert!((GRACE..GRACE * 10).contains(&begun.elapsed()), "{:?}", begun.elapsed());
                 drop(requests);
@@ -239,7 +239,7 @@ fn a_turn_wakes_a_thread_without_adapter_events() {
             becomes_so(|| last.woken() == 1);
             drop((under_way, last));
             client.connection().disconnect();
-            assert!(matches!(thread.join().unwrap(), Err(CallError::Lost(Ended::Here, _))));
+            assert!(matches!(thread.join().unwrap(), Err(CallError::Lost(EndReason::Here, _))));
         });
     });
 }
