@@ -34,7 +34,7 @@ pub fn c_endpoints(octets: &[u8]) {
     // In version 2, each end first says what it is like.
     for side in [Side::Responder, Side::Requester] {
         ends.poll_channels();
-        while let Some(octets) = ends.end(side).wire.pop_front() {
+        while let Some(octets) = ends.side_end(side).wire.pop_front() {
             ends.arrive(side, &octets, &mut Choices::of_octets(&[]));
         }
     }
@@ -171,14 +171,14 @@ impl Ends {
         Self { version, requester, responder, calls: Vec::new(), delivered: Vec::new(), last: 0, is_over: false }
     }
 
-    fn end(&mut self, side: Side) -> &mut End {
+    fn side_end(&mut self, side: Side) -> &mut End {
         match side {
             Side::Requester => &mut self.requester,
             Side::Responder => &mut self.responder,
         }
     }
 
-    fn next(&mut self) -> u32 {
+    fn next_number(&mut self) -> u32 {
         self.last += 1;
         self.last
     }
@@ -196,20 +196,20 @@ impl Ends {
         match choices.below(12) {
             0 | 1 => self.call(choices),
             2 | 3 => {
-                if let Some(octets) = self.end(side).wire.pop_front() {
+                if let Some(octets) = self.side_end(side).wire.pop_front() {
                     self.arrive(side, &octets, choices);
                 }
             }
             4 => self.report(side, choices),
             5 => {
                 // All that was begun comes to its end.
-                for _ in 0..self.end(side).begun.len() {
+                for _ in 0..self.side_end(side).begun.len() {
                     self.report(side, choices);
                 }
             }
             6 | 7 => self.answer(choices),
             8 => self.arrive_anything(side, choices),
-            9 => self.set(choices),
+            9 => self.change_settings(choices),
             10 => {
                 let kinds = [3, 4, 5, 6, 7, 8, 11, 12, 13, 14, choices.below(16)];
                 let mut input = input(*choices.one_of(&kinds).unwrap_or(&0), self.any_call(choices));
@@ -224,7 +224,7 @@ impl Ends {
     }
 
     fn handle(&mut self, side: Side, input: &rpcrdma_input) -> rpcrdma_status {
-        let endpoint = self.end(side).endpoint.as_mut_ptr();
+        let endpoint = self.side_end(side).endpoint.as_mut_ptr();
         // SAFETY: an endpoint that was initialised, and octets that live as long as the call.
         sound(match side {
             Side::Requester => unsafe { rpcrdma_requester_handle(endpoint.cast(), input) },
@@ -233,7 +233,7 @@ impl Ends {
     }
 
     fn call(&mut self, choices: &mut Choices<'_>) {
-        let xid = self.next();
+        let xid = self.next_number();
         let mut stream = words(&[xid, 0, 2, 400_000, 1, 1, 0, 0, 0, 0]);
         let head = stream.len() as u32;
         let sizes = [(1, 1), (200, 200), (LONGEST / 4, 200), (200, LONGEST / 4)];
@@ -289,7 +289,7 @@ impl Ends {
             _ => {}
         }
         octets.truncate(RECEIVE);
-        let (octets, channel) = (octets.into_boxed_slice(), self.end(side).channel.as_mut_ptr().cast());
+        let (octets, channel) = (octets.into_boxed_slice(), self.side_end(side).channel.as_mut_ptr().cast());
         if self.version != RPCRDMA_VERSION_1 {
             // SAFETY: zeros are numbers. A channel that was initialised; octets that are there.
             let arrival = unsafe {
@@ -310,14 +310,14 @@ impl Ends {
                 _ => return,
             }
         }
-        let receive = self.next();
+        let receive = self.next_number();
         let mut input = input(RPCRDMA_IN_RECEIVED, 0);
         if side == Side::Requester && choices.below(64) == 0 {
             (input.kind, input.handle) = (RPCRDMA_IN_RECEIVED_INVALIDATING, choices.below(40));
         }
         (input.receive, input.octets, input.length) = (receive, octets.as_ptr(), octets.len());
         if self.handle(side, &input) == RPCRDMA_OK {
-            self.end(side).receives.insert(receive, octets);
+            self.side_end(side).receives.insert(receive, octets);
         }
     }
 
@@ -333,7 +333,8 @@ impl Ends {
     }
 
     fn agree(&mut self, side: Side) {
-        let (channel, endpoint) = (self.end(side).channel.as_mut_ptr().cast(), self.end(side).endpoint.as_mut_ptr());
+        let (channel, endpoint) =
+            (self.side_end(side).channel.as_mut_ptr().cast(), self.side_end(side).endpoint.as_mut_ptr());
         // SAFETY: zeros are numbers. A channel and an endpoint that were initialised.
         unsafe {
             let (mut calls, mut answers): (rpcrdma_terms, rpcrdma_terms) = zeroed();
@@ -351,7 +352,7 @@ impl Ends {
 
     /// Reports something that was asked for: as done, or as what cannot be done.
     fn report(&mut self, side: Side, choices: &mut Choices<'_>) {
-        let begun = &mut self.end(side).begun;
+        let begun = &mut self.side_end(side).begun;
         if begun.is_empty() {
             return;
         }
@@ -365,7 +366,7 @@ impl Ends {
         self.handle(side, &input);
         if input.kind == RPCRDMA_IN_POSTPONED {
             input.kind = RPCRDMA_IN_RESUMED;
-            self.end(side).begun.push(input);
+            self.side_end(side).begun.push(input);
         }
     }
 
@@ -415,7 +416,7 @@ impl Ends {
     }
 
     /// Settings that a driver changes, and questions that a driver asks.
-    fn set(&mut self, choices: &mut Choices<'_>) {
+    fn change_settings(&mut self, choices: &mut Choices<'_>) {
         let (requester, responder) =
             (self.requester.endpoint.as_mut_ptr().cast(), self.responder.endpoint.as_mut_ptr().cast());
         let limits = rpcrdma_segment_limits { octets: any(choices), count: any(choices) };
@@ -459,7 +460,7 @@ impl Ends {
             // Errors, properties and grants: there are few.
             for polled in 0..16 {
                 let (mut octets, mut length) = (vec![0xa5; RECEIVE], 0);
-                let channel = self.end(side).channel.as_mut_ptr().cast();
+                let channel = self.side_end(side).channel.as_mut_ptr().cast();
                 // SAFETY: a channel that was initialised, and a buffer of the length that is said.
                 let status = sound(unsafe {
                     rpcrdma_channel_poll(channel, ROOM, octets.as_mut_ptr(), octets.len(), &mut length)
@@ -469,7 +470,7 @@ impl Ends {
                 }
                 assert!(status == RPCRDMA_OK && polled < 15, "{status:?}");
                 octets.truncate(length);
-                self.end(other).wire.push_back(octets);
+                self.side_end(other).wire.push_back(octets);
             }
         }
     }
@@ -479,7 +480,8 @@ impl Ends {
         if self.version == RPCRDMA_VERSION_1 {
             return;
         }
-        let (channel, endpoint) = (self.end(side).channel.as_mut_ptr().cast(), self.end(side).endpoint.as_mut_ptr());
+        let (channel, endpoint) =
+            (self.side_end(side).channel.as_mut_ptr().cast(), self.side_end(side).endpoint.as_mut_ptr());
         // SAFETY: zeros are numbers. A channel and an endpoint that were initialised.
         let status = unsafe {
             let mut available: rpcrdma_available = zeroed();
@@ -498,7 +500,7 @@ impl Ends {
         for _ in 0..OUTPUTS {
             self.permit(side);
             let mut buffer = vec![0xa5; capacity].into_boxed_slice();
-            let endpoint = self.end(side).endpoint.as_mut_ptr();
+            let endpoint = self.side_end(side).endpoint.as_mut_ptr();
             // SAFETY: zeros are numbers and null pointers.
             let mut output: rpcrdma_output = unsafe { zeroed() };
             // SAFETY: an endpoint that was initialised, and a buffer of the length that is said.
@@ -535,25 +537,25 @@ impl Ends {
         let call = output.call;
         match output.kind {
             RPCRDMA_DO_SEND | RPCRDMA_DO_SEND_INVALIDATING => self.send(side, output, buffer),
-            RPCRDMA_DO_RELEASE => assert!(self.end(side).receives.remove(&output.receive).is_some()),
+            RPCRDMA_DO_RELEASE => assert!(self.side_end(side).receives.remove(&output.receive).is_some()),
             RPCRDMA_DO_REGISTER_ARGUMENT
             | RPCRDMA_DO_REGISTER_RESULT
             | RPCRDMA_DO_REGISTER_REPLY
             | RPCRDMA_DO_PROVIDE_REPLY => {
                 assert_eq!(output.ranges_count, 1);
-                let handle = self.next();
+                let handle = self.next_number();
                 let reported = rpcrdma_input { region: output.region, handle, ..input(RPCRDMA_IN_REGISTERED, call) };
-                self.end(side).begun.push(reported);
+                self.side_end(side).begun.push(reported);
             }
             RPCRDMA_DO_INVALIDATE => {
                 let reported = rpcrdma_input { region: output.region, ..input(RPCRDMA_IN_INVALIDATED, call) };
-                self.end(side).begun.push(reported);
+                self.side_end(side).begun.push(reported);
             }
             RPCRDMA_DO_PLACE => {
                 let length = self.within(side, output);
                 assert!(u64::from(output.at) + length <= u64::from(u32::MAX));
             }
-            RPCRDMA_DO_READ => self.end(side).begun.push(input(RPCRDMA_IN_COMPLETED, call)),
+            RPCRDMA_DO_READ => self.side_end(side).begun.push(input(RPCRDMA_IN_COMPLETED, call)),
             RPCRDMA_DO_WRITE => {
                 let reply = self.responder.streams.get(&call).map_or(0, |stream| stream.length);
                 assert!(u64::from(output.at) + output.length <= reply && reply > 0);
@@ -571,7 +573,7 @@ impl Ends {
 
     /// Checks that a Receive has the octets that an output names, and returns their number.
     fn within(&mut self, side: Side, output: &rpcrdma_output) -> u64 {
-        let receive = self.end(side).receives.get(&output.receive).map_or(0, |octets| octets.len());
+        let receive = self.side_end(side).receives.get(&output.receive).map_or(0, |octets| octets.len());
         assert!(output.from as u64 + output.length <= receive as u64, "{} of {receive}", output.length);
         output.length
     }
@@ -583,7 +585,7 @@ impl Ends {
 
     fn send(&mut self, side: Side, output: &rpcrdma_output, buffer: &[u8]) {
         let version = self.version;
-        let end = self.end(side);
+        let end = self.side_end(side);
         let mut octets = buffer.get(..output.header_length).unwrap_or_default().to_vec();
         let stream = end.streams.get(&output.call).cloned().unwrap_or_default();
         assert!(output.ranges_count <= RPCRDMA_RANGES);

@@ -89,7 +89,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// The capture with this index.
-    pub(crate) fn get(index: u8) -> &'static Self {
+    pub(crate) fn get_capture(index: u8) -> &'static Self {
         static ALL: [OnceLock<Known>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
         let index = usize::from(index) % NAMES.len();
         let (Some(known), Some(name)) = (ALL.get(index), NAMES.get(index)) else { unreachable!() };
@@ -114,7 +114,7 @@ impl Known {
         dissector.finish();
         while let Some(event) = dissector.event() {
             checker.event(&event);
-            known.take(event);
+            known.add_event(event);
         }
         let found = std::iter::from_fn(|| checker.finding());
         known.broken = found.map(|found| (found.rule.slug, found.stamp.frame)).collect();
@@ -123,7 +123,7 @@ impl Known {
 
     /// True if a frame breaks a rule in the undisturbed capture. Remote invalidation that was not announced is reported
     /// once per connection: if the first Send that invalidates is missing, for a later one, or for a copy of one.
-    pub(crate) fn has(&self, slug: &'static str, frame: u64) -> bool {
+    pub(crate) fn has_violation(&self, slug: &'static str, frame: u64) -> bool {
         let invalidates = || self.invalidating.iter().any(|known| self.content(*known) == self.content(frame));
         self.broken.contains(&(slug, frame))
             || slug == "invalidate-foreign" && self.broken.iter().any(|(known, _)| *known == slug) && invalidates()
@@ -136,7 +136,7 @@ impl Known {
         record.and_then(|record| record.data.get(66..record.data.len().saturating_sub(4))).unwrap_or_default()
     }
 
-    fn take(&mut self, event: Event) {
+    fn add_event(&mut self, event: Event) {
         if let Event::Message(message) = &event
             && message.invalidates.is_some()
         {

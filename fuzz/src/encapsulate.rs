@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn packets_are_found_in_every_encapsulation() {
         for capture in [5, 3] {
-            let record = Known::get(capture).records.iter().find_map(|record| match decode(&record.frame(1)) {
+            let record = Known::get_capture(capture).records.iter().find_map(|record| match decode(&record.frame(1)) {
                 Content::InfiniBand(_) => Some(record.clone()),
                 _ => None,
             });

@@ -188,7 +188,7 @@ impl Run {
                 let origin = index.and_then(|index| self.origins.get(index)).copied().unwrap_or_default();
                 let accuses = !found.message.contains("or the capture lacks");
                 assert!(
-                    !accuses || known.has(found.rule.slug, origin),
+                    !accuses || known.has_violation(found.rule.slug, origin),
                     "a false alarm, frame {origin} undisturbed: {found:?}"
                 );
             }

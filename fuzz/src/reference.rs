@@ -187,15 +187,15 @@ fn chunks(input: &[u8]) -> Parsed<'_, Chunks> {
 }
 
 fn reads(input: &[u8]) -> Parsed<'_, Vec<(u32, Segment)>> {
-    terminated(many0(preceded(one, (be_u32, segment))), end).parse(input)
+    terminated(many0(preceded(one, (be_u32, segment))), expect_end).parse(input)
 }
 
 fn writes(input: &[u8]) -> Parsed<'_, Vec<Vec<Segment>>> {
-    terminated(many0(preceded(one, cut(chunk))), end).parse(input)
+    terminated(many0(preceded(one, cut(chunk))), expect_end).parse(input)
 }
 
 fn reply_chunk(input: &[u8]) -> Parsed<'_, Option<Vec<Segment>>> {
-    alt((map(preceded(one, cut(chunk)), Some), map(end, |()| None))).parse(input)
+    alt((map(preceded(one, cut(chunk)), Some), map(expect_end, |()| None))).parse(input)
 }
 
 fn segment(input: &[u8]) -> Parsed<'_, Segment> {
@@ -216,7 +216,7 @@ fn one(input: &[u8]) -> Parsed<'_, ()> {
 }
 
 /// "No entry follows". A 1 here is one whose entry could not be read.
-fn end(input: &[u8]) -> Parsed<'_, ()> {
+fn expect_end(input: &[u8]) -> Parsed<'_, ()> {
     match be_u32::<_, Fault>(input) {
         Ok((rest, 0)) => Ok((rest, ())),
         Ok((_, 1)) | Err(_) => fault("list_truncated", input.len()),

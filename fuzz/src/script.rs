@@ -67,7 +67,7 @@ struct Step<'a> {
 impl Script {
     pub(crate) fn new(input: &[u8]) -> Self {
         let (&[which, how, f0, f1, n0, n1], steps) = input.split_first_chunk().unwrap_or((&[0; 6], &[]));
-        let known = Known::get(which & 0x7f);
+        let known = Known::get_capture(which & 0x7f);
         let first = usize::from(u16::from_be_bytes([f0, f1])) % known.records.len();
         let count = match usize::from(u16::from_be_bytes([n0, n1])) {
             count if count < MANY => count + 1,
@@ -84,13 +84,13 @@ impl Script {
             if which & 0x80 != 0 && step.kind != ENCAPSULATE {
                 step.kind %= 8;
             }
-            steps = script.step(&step);
+            steps = script.apply_step(&step);
         }
         script
     }
 
     /// Takes a step, and returns the octets of the next ones.
-    fn step<'a>(&mut self, step: &Step<'a>) -> &'a [[u8; 8]] {
+    fn apply_step<'a>(&mut self, step: &Step<'a>) -> &'a [[u8; 8]] {
         if step.kind % 16 >= 8 {
             self.honest = false;
         }
@@ -116,8 +116,8 @@ impl Script {
             9 => self.flood(at, step),
             10 => self.splice(at, step),
             11 => self.lie(at, step),
-            12 => self.set(at, step, |_| step.value),
-            13 => self.set(at, step, |octet| octet ^ step.value),
+            12 => self.set_octet(at, step, |_| step.value),
+            13 => self.set_octet(at, step, |octet| octet ^ step.value),
             14 => self.set_word(at, step.position, |word| word.wrapping_add(u32::from(step.word))),
             _ => self.set_word(at, step.position, |_| one_of(&[0, 1, 0x7fff_ffff, u32::MAX], step.value.into())),
         }
@@ -199,7 +199,7 @@ impl Script {
         }
     }
 
-    fn set(&mut self, at: usize, step: &Step<'_>, change: impl Fn(u8) -> u8) {
+    fn set_octet(&mut self, at: usize, step: &Step<'_>, change: impl Fn(u8) -> u8) {
         let Some(record) = self.records.get_mut(at) else { return };
         let position = position(record, step.position);
         if let Some(octet) = record.data.get_mut(position) {

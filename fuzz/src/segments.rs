@@ -21,7 +21,7 @@ const ETHERNET: usize = 14;
 /// If the results differ.
 pub fn iwarp(octets: &[u8]) {
     let mut choices = Choices::of_octets(octets);
-    let known = Known::get(choices.one_of(&IWARP).copied().unwrap_or_default());
+    let known = Known::get_capture(choices.one_of(&IWARP).copied().unwrap_or_default());
     let count = 1 + choices.below(FRAMES) as usize;
     let captured: Vec<&Record> = known.records.iter().take(count).collect();
     let whole = messages(captured.iter().map(|record| (*record).clone()));

@@ -34,6 +34,6 @@ pub use case::{Answer, Base, Broken, Case};
 pub use choices::Choices;
 pub use draft::{At, Draft, Field, Format, Label, List, Role};
 pub use message::{Message, Read, Segment};
-pub use random::{named, of, random, random_of};
+pub use random::{all_cases, named, random, random_of};
 pub use read::read;
 pub use shrink::shrink;

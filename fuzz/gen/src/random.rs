@@ -20,7 +20,7 @@ pub fn named(format: Format, role: Role) -> Vec<Case> {
         };
         for base in bases {
             cases.push(base.valid());
-            cases.extend(of(&base));
+            cases.extend(all_cases(&base));
         }
     }
     defects::alone(format, role, &mut cases);
@@ -29,7 +29,7 @@ pub fn named(format: Format, role: Role) -> Vec<Case> {
 
 /// Every case of a valid message, without the message itself.
 #[must_use]
-pub fn of(base: &Base) -> Vec<Case> {
+pub fn all_cases(base: &Base) -> Vec<Case> {
     let mut cases = Vec::new();
     for defect in defects::ALL {
         defect(base, &mut cases);

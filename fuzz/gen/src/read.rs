@@ -23,7 +23,7 @@ pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
         inline: None,
     };
     for (label, word) in words {
-        message.take(label, word, &payload)?;
+        message.take_word(label, word, &payload)?;
     }
     if message.inline.is_none() && format != Format::V2b {
         let items = message.reads.iter().position(|read| read.position != 0).unwrap_or(message.reads.len());
@@ -37,7 +37,7 @@ pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
 
 impl Message {
     /// Takes the next word of a header; `None` if the earlier words leave no place.
-    fn take(&mut self, label: Label, word: u32, payload: &[u8]) -> Option<()> {
+    fn take_word(&mut self, label: Label, word: u32, payload: &[u8]) -> Option<()> {
         match label {
             Label::Xid => self.xid = word,
             Label::Credit => self.credit = word,
@@ -48,7 +48,7 @@ impl Message {
             Label::Position(..) => self.reads.push(Read { position: word, target: Segment::default() }),
             Label::Count(List::Reply, _) => self.reply = Some(Vec::new()),
             Label::Count(..) => self.writes.push(Vec::new()),
-            Label::Segment(at, field) => self.segment(at.list, field)?.set(field, word),
+            Label::Segment(at, field) => self.segment(at.list, field)?.set_word(field, word),
         }
         Some(())
     }
@@ -69,7 +69,7 @@ impl Message {
 }
 
 impl Segment {
-    fn set(&mut self, field: Field, word: u32) {
+    fn set_word(&mut self, field: Field, word: u32) {
         match field {
             Field::Handle => self.handle = word,
             Field::Length => self.length = word,

@@ -96,7 +96,7 @@ impl Receives {
         self.posted.len() >= RECEIVES
     }
 
-    fn take(&mut self, octets: &[u8]) -> u32 {
+    fn take_receive(&mut self, octets: &[u8]) -> u32 {
         self.next += 1;
         self.posted.insert(self.next, octets.to_vec());
         self.next

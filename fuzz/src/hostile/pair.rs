@@ -51,7 +51,7 @@ impl Pair {
         }
         self.requester.poll();
         self.responder.poll();
-        self.look();
+        self.check_accesses();
         // Nobody sends more than what credits allow, and the other's copies of it.
         self.requester.sent.truncate(RECEIVES);
         self.responder.sent.truncate(RECEIVES);
@@ -94,7 +94,7 @@ impl Pair {
     }
 
     /// The Responder touched exposed memory only, unless somebody changed the segments.
-    fn look(&mut self) {
+    fn check_accesses(&mut self) {
         let is_disturbed = self.is_disturbed();
         for handle in self.responder.touched.drain(..) {
             assert!(is_disturbed || self.requester.exposed.contains_key(&handle), "handle {handle} is not exposed");

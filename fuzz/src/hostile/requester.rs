@@ -135,7 +135,7 @@ impl RequesterDriver {
         if self.receives.are_full() || self.is_over {
             return;
         }
-        let receive = self.receives.take(octets);
+        let receive = self.receives.take_receive(octets);
         // The adapter takes a handle that was invalidated from the peer.
         if let Some(handle) = invalidated {
             self.exposed.remove(&handle);

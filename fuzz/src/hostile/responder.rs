@@ -76,7 +76,7 @@ impl ResponderDriver {
         if self.receives.are_full() || self.is_over {
             return;
         }
-        let receive = self.receives.take(octets);
+        let receive = self.receives.take_receive(octets);
         self.responder.handle(Input::Received { receive, octets }).unwrap_or_else(|error| panic!("{error}"));
     }
 

@@ -147,7 +147,7 @@ async fn pass<V: Provider>(
         tokio::select! {
             done = records::send(messages, writer) => done,
             done = receive(reader, connection, &waiting, &outgoing, sessions) => done,
-            () = take(calls, &waiting, &outgoing) => Ok(()),
+            () = pass_requests(calls, &waiting, &outgoing) => Ok(()),
         }
     };
     let done = passing.await;
@@ -159,7 +159,11 @@ async fn pass<V: Provider>(
 }
 
 /// Takes the calls that come over RDMA, until the connection has ended.
-async fn take<V: Provider>(mut calls: UnboundedReceiver<Request<V>>, waiting: &Waiting<V>, outgoing: &Outgoing) {
+async fn pass_requests<V: Provider>(
+    mut calls: UnboundedReceiver<Request<V>>,
+    waiting: &Waiting<V>,
+    outgoing: &Outgoing,
+) {
     while let Some(mut request) = calls.recv().await {
         let procedure = request.decode().ok().map(|(call, _)| Procedure::from(&call));
         let (xid, message) = (request.xid(), request.take_message());

@@ -10,7 +10,7 @@
 //! ever used twice. So nothing is allocated per call.
 //!
 //! A copy locks two regions, always the older one first. A thread inside a closure over a region holds one lock, and
-//! must not wait for another: that is refused (see [`held`]).
+//! must not wait for another: that is refused (see [`is_memory_held`]).
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ pub(super) fn is_memory_held() -> bool {
     HELD.get()
 }
 
-/// Returns an error if [`held`].
+/// Returns an error if [`is_memory_held`].
 pub(super) fn not_held() -> Result<(), Error> {
     if is_memory_held() { Err(Error::MemoryHeld) } else { Ok(()) }
 }

@@ -112,7 +112,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     }
 
     /// Takes the next message.
-    pub fn take(&mut self) -> Option<Arrival> {
+    pub fn take_arrival(&mut self) -> Option<Arrival> {
         self.arrived.pop_front()
     }
 
@@ -148,7 +148,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     ///
     /// # Errors
     /// Any error of the verbs. The end of the connection is no error.
-    pub fn look(&mut self, until: Instant) -> Result<(), Error> {
+    pub fn handle_completion(&mut self, until: Instant) -> Result<(), Error> {
         match self.verbs.completion(&self.queue_pair, until.saturating_duration_since(Instant::now())) {
             Ok(Some(Completion { id, kind: Kind::Receive, status: Status::Success, length, invalidated })) => {
                 let Some(region) = usize::try_from(id).ok().and_then(|id| self.receives.get(id)) else { return Ok(()) };
@@ -175,12 +175,12 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// ends.
     ///
     /// # Errors
-    /// Any error of [`look`](Self::look).
-    pub fn next(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
+    /// Any error of [`handle_completion`](Self::handle_completion).
+    pub fn next_arrival(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
         while self.arrived.is_empty() && !self.is_over && Instant::now() < until {
-            self.look(until)?;
+            self.handle_completion(until)?;
         }
-        Ok(self.take())
+        Ok(self.take_arrival())
     }
 
     /// Ends the connection.

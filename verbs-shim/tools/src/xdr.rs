@@ -10,7 +10,7 @@ pub(crate) fn padding(length: usize) -> &'static [u8] {
     ZEROS.get(..length.next_multiple_of(4) - length).unwrap_or_default()
 }
 
-fn take<'a, T>(octets: &mut &'a [u8], read: fn(&mut Reader<'a>) -> Result<T, EndOfInput>) -> Option<T> {
+fn take_item<'a, T>(octets: &mut &'a [u8], read: fn(&mut Reader<'a>) -> Result<T, EndOfInput>) -> Option<T> {
     let mut reader = Reader::new(octets);
     let value = read(&mut reader).ok()?;
     *octets = reader.rest();
@@ -19,17 +19,17 @@ fn take<'a, T>(octets: &mut &'a [u8], read: fn(&mut Reader<'a>) -> Result<T, End
 
 /// Takes a word from the start of octets.
 pub(crate) fn word(octets: &mut &[u8]) -> Option<u32> {
-    take(octets, Reader::u32)
+    take_item(octets, Reader::u32)
 }
 
 /// Takes a hyper integer from the start of octets.
 pub(crate) fn hyper(octets: &mut &[u8]) -> Option<u64> {
-    take(octets, Reader::u64)
+    take_item(octets, Reader::u64)
 }
 
 /// Takes variable-length opaque data and padding from the start of octets.
 pub(crate) fn opaque<'a>(octets: &mut &'a [u8]) -> Option<&'a [u8]> {
-    take(octets, Reader::opaque)
+    take_item(octets, Reader::opaque)
 }
 
 /// Appends words.

@@ -1,10 +1,10 @@
 //! Defects of a message: functions that put one defect into a valid message, at each kind of place and with
 //! every value at a boundary, so that the verdict follows from what was done.
 
-mod single_message;
 mod framing;
 mod reads;
 mod returned_chunks;
+mod single_message;
 mod version_2;
 
 pub(crate) use single_message::alone;

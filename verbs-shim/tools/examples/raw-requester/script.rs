@@ -89,7 +89,7 @@ fn part(word: &str) -> Option<Part> {
 pub(crate) fn run<V: Verbs>(verbs: &V, to: SocketAddr, steps: &[Step], out: &mut impl Write) -> Result<(), String> {
     let mut requester = Requester::connect(verbs, to).map_err(|error| format!("no connection to {to}: {error}"))?;
     for step in steps {
-        requester.step(step, out).map_err(|failed| format!("{step:?}: {failed}"))?;
+        requester.run_step(step, out).map_err(|failed| format!("{step:?}: {failed}"))?;
     }
     requester.until("every Send has arrived", RawPeer::is_settled)?;
     requester.peer.disconnect().map_err(said)
@@ -114,7 +114,7 @@ impl<'a, V: Verbs> Requester<'a, V> {
         Ok(Self { verbs, peer, memory: BTreeMap::new() })
     }
 
-    fn step(&mut self, step: &Step, out: &mut impl Write) -> Result<(), String> {
+    fn run_step(&mut self, step: &Step, out: &mut impl Write) -> Result<(), String> {
         match step {
             Step::Register { name, length, access } => {
                 let region = self.peer.register(vec![0; *length], *access).map_err(said)?;
@@ -127,7 +127,7 @@ impl<'a, V: Verbs> Requester<'a, V> {
             }
             Step::Receive => {
                 self.until("a Send has come", |peer| peer.has_arrived() || peer.is_over())?;
-                let arrival = self.peer.take().ok_or("the connection has ended")?;
+                let arrival = self.peer.take_arrival().ok_or("the connection has ended")?;
                 writeln!(out, "came {}", shown(&arrival.octets)).map_err(said)?;
             }
             Step::Withdraw(name) => {
@@ -137,7 +137,7 @@ impl<'a, V: Verbs> Requester<'a, V> {
             Step::Wait(time) => {
                 let end = Instant::now() + *time;
                 while Instant::now() < end && !self.peer.is_over() {
-                    self.peer.look(end).map_err(said)?;
+                    self.peer.handle_completion(end).map_err(said)?;
                 }
             }
             Step::Ended => self.until("the connection has ended", RawPeer::is_over)?,
@@ -168,7 +168,7 @@ impl<'a, V: Verbs> Requester<'a, V> {
             if Instant::now() >= end {
                 return Err(format!("waited {} s in vain until {what}", PATIENCE.as_secs()));
             }
-            self.peer.look(end).map_err(said)?;
+            self.peer.handle_completion(end).map_err(said)?;
         }
         Ok(())
     }

@@ -132,7 +132,7 @@ impl Arguments {
             silence: self.silence,
             cases: self.case.clone(),
             rules: self.rule.clone(),
-            form: Form::of(self.json, self.tsv),
+            form: Form::from_options(self.json, self.tsv),
             file: self.file.clone(),
             link: self.link.clone(),
             scratch: self.scratch.clone(),

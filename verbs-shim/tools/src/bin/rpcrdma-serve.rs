@@ -104,7 +104,7 @@ struct Arguments {
     delay_write: Duration,
     /// Put one of these defects into each suitable reply, and report the reaction of the client: names with commas
     /// between them, or all; see CONFORMANCE.md
-    #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::of,
+    #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::from_names,
           conflicts_with_all = ["program", "version", "rpcrdma_version", "keep_alive", "connections", "credits", "shared_receives", "delay", "delay_read", "delay_write", "quiet"])]
     misbehave: Option<Misbehaviour>,
     /// With --misbehave: a client that does nothing for this long after a bad reply has ignored the reply
@@ -243,7 +243,7 @@ fn device(address: SocketAddr) -> Result<Device, Error> {
 fn misbehave(arguments: &Arguments, what: &Misbehaviour) -> ExitCode {
     let Arguments { address, silence, time, .. } = *arguments;
     let mut what = what.clone();
-    (what.silence, what.time, what.form) = (silence, time, Form::of(arguments.json, arguments.tsv));
+    (what.silence, what.time, what.form) = (silence, time, Form::from_options(arguments.json, arguments.tsv));
     let judged = device(address)
         .map_err(ProbeError::from)
         .and_then(|device| Responder::listen(&device, address)?.run(&what, &mut io::stdout().lock()));

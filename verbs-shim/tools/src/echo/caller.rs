@@ -145,7 +145,7 @@ impl Caller {
     pub fn check(&self) -> Result<(), Wrong> {
         let mut results = EchoResults::new(self.call.accepted().map_err(Wrong::Reply)?);
         self.way.check(self.data(), &self.call, &mut results)?;
-        results.end()
+        results.check_end()
     }
 
     fn data(&self) -> EchoData {

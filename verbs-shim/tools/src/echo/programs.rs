@@ -18,7 +18,7 @@ pub fn programs<V: Provider>() -> Dispatcher<'static, V> {
 }
 
 const PROCEDURES: [(u32, Procedure); 5] =
-    [(ECHO, echo), (TAKE, take), (TAKE_WHOLE, take), (GIVE, give), (GIVE_WHOLE, give_whole)];
+    [(ECHO, echo), (TAKE, take_data), (TAKE_WHOLE, take_data), (GIVE, give_data), (GIVE_WHOLE, give_whole)];
 
 /// Returns the function of a procedure other than NULL. `None` for an unknown number.
 pub(crate) fn procedure(number: u32) -> Option<Procedure> {
@@ -36,7 +36,7 @@ fn echo(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     Some(())
 }
 
-fn take(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
+fn take_data(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     opaque(&mut arguments)?;
     let data = opaque(&mut arguments).filter(|_| arguments.is_empty())?;
     results.push(&u32::try_from(data.len()).ok()?.to_be_bytes());
@@ -44,7 +44,7 @@ fn take(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     Some(())
 }
 
-fn give(arguments: &[u8], results: &mut Stream) -> Option<()> {
+fn give_data(arguments: &[u8], results: &mut Stream) -> Option<()> {
     let data = filled(arguments, results)?;
     results.push_copy(data);
     Some(())

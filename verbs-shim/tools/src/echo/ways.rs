@@ -16,7 +16,7 @@ pub(super) struct EchoData {
 
 impl EchoData {
     /// Appends the argument of TAKE without the data itself.
-    fn give(self, filler: u32, message: &mut Stream) {
+    fn push_argument(self, filler: u32, message: &mut Stream) {
         message.push(&filler.to_be_bytes());
         message.push_zeros(filler as usize);
         message.push(&self.length().to_be_bytes());
@@ -90,7 +90,7 @@ impl<'a> EchoResults<'a> {
         if crc == crc32fast::hash(data.octets) { Ok(()) } else { Err(Wrong::Checksum(crc)) }
     }
 
-    pub(super) const fn end(&self) -> Result<(), Wrong> {
+    pub(super) const fn check_end(&self) -> Result<(), Wrong> {
         if self.rest.is_empty() { Ok(()) } else { Err(Wrong::Results(self.length)) }
     }
 }
@@ -147,7 +147,7 @@ pub(super) struct Read {
 
 impl Way for Read {
     fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
-        data.give(self.filler, call.message());
+        data.push_argument(self.filler, call.message());
         call.message().push_copy(data.octets);
         8
     }
@@ -165,7 +165,7 @@ pub(super) struct PositionZero {
 
 impl Way for PositionZero {
     fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
-        data.give(self.filler, call.message());
+        data.push_argument(self.filler, call.message());
         data.push(call.message());
         8
     }

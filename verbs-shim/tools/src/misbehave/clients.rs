@@ -40,13 +40,13 @@ impl<'a, V: Verbs> Clients<'a, V> {
 
     /// Receives at most one message of each connection, and drops connections that have ended: nothing can be answered
     /// there.
-    pub(super) fn look(&mut self) -> Result<(), Error> {
+    pub(super) fn handle_completions(&mut self) -> Result<(), Error> {
         while let Some(request) = self.verbs.request(&self.listener, Duration::ZERO)? {
             self.accept(request)?;
         }
         let now = Instant::now();
         for client in &mut self.all {
-            client.peer.look(now)?;
+            client.peer.handle_completion(now)?;
         }
         self.all.retain(|client| !client.peer.is_over());
         Ok(())
@@ -59,7 +59,7 @@ impl<'a, V: Verbs> Clients<'a, V> {
         mut found: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<T>, Error> {
         loop {
-            self.look()?;
+            self.handle_completions()?;
             if let Some(found) = found(self) {
                 return Ok(Some(found));
             }

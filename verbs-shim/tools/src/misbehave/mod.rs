@@ -23,7 +23,7 @@
 //! let fabric = Fabric::new();
 //! let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
 //! let address = "192.0.2.2:20049".parse()?;
-//! let mut what = Misbehaviour::of("grant-huge")?;
+//! let mut what = Misbehaviour::from_names("grant-huge")?;
 //! what.silence = Duration::from_millis(200);
 //! let listening = misbehave::Responder::listen(&there, address)?;
 //! thread::scope(|scope| {
@@ -79,7 +79,7 @@ impl Misbehaviour {
     ///
     /// # Errors
     /// [`UnknownDefect`].
-    pub fn of(names: &str) -> Result<Self, UnknownDefect> {
+    pub fn from_names(names: &str) -> Result<Self, UnknownDefect> {
         let find = |name: &str| DEFECTS.iter().find(|defect| defect.name == name);
         let defects = match names {
             "all" => DEFECTS.iter().collect(),
@@ -156,7 +156,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
         silence: Duration,
     ) -> Result<Option<(Judgement, SocketAddr)>, Error> {
         let Some(client) = self.clients.find(id) else { return Ok(None) };
-        let Some(call) = client.peer.take().map(|arrival| arrival.octets) else { return Ok(None) };
+        let Some(call) = client.peer.take_arrival().map(|arrival| arrival.octets) else { return Ok(None) };
         let Some(reply) = reply::answer(&call, client.peer.answer()) else { return Ok(None) };
         let spoiled = left.iter().enumerate().filter(|_| reply::is_call(&call)).find_map(|(turn, defect)| {
             let fits = spoil::fits(defect.fault, &call, client.peer.answer());
@@ -169,7 +169,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
         };
         let by = client.address;
         let reaction = self.misbehave(id, defect.fault, &call, BadReply { send: spoiled, ..reply }, silence)?;
-        self.clients.look()?;
+        self.clients.handle_completions()?;
         let alive = matches!(reaction, Reaction::NextCall | Reaction::Retry | Reaction::Reconnect)
             || self.clients.with_arrival().is_some();
         let verdict = probe::meaning(defect.reactions, reaction);

@@ -54,7 +54,7 @@ pub(super) fn late_write<V: Verbs>(
     // This connection alone: the status of its work has to be seen before it is dropped.
     let until = Instant::now() + silence;
     while !client.peer.is_settled() && Instant::now() < until {
-        client.peer.look(until)?;
+        client.peer.handle_completion(until)?;
     }
     Ok(match client.peer.failure() {
         Some(Status::RemoteAccess) => Reaction::Withdrawn,

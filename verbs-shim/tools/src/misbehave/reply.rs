@@ -94,7 +94,7 @@ fn inline_threshold(private_data: &[u8]) -> usize {
 /// Returns the RPC Reply; data that may be reduced is the last item.
 fn results(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Stream> {
     let mut results = Stream::default();
-    begin(call.xid, AcceptStatus::SUCCESS, &mut results)?;
+    push_header(call.xid, AcceptStatus::SUCCESS, &mut results)?;
     let carried_out = match (call.program, call.version, call.procedure) {
         (_, _, 0) => Ok(Some(())),
         (echo::PROGRAM, echo::VERSION, number) => echo::procedure(number)
@@ -111,12 +111,12 @@ fn results(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Stream> {
         Err(status) => status,
     };
     let mut refused = Stream::default();
-    begin(call.xid, status, &mut refused)?;
+    push_header(call.xid, status, &mut refused)?;
     Some(refused)
 }
 
 /// Appends the header of an RPC Reply.
-fn begin(xid: u32, status: AcceptStatus, results: &mut Stream) -> Option<()> {
+fn push_header(xid: u32, status: AcceptStatus, results: &mut Stream) -> Option<()> {
     let reply = RpcReply { xid, body: ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None } };
     let mut octets = vec![0; reply.encoded_len()];
     reply.encode(&mut octets).ok()?;

@@ -41,14 +41,14 @@ pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
         ReplyFault::Header(fault) => header(fault, reply.header, &mut send)?,
         ReplyFault::WrongXid => {
             let other = other_xid(&send)?;
-            put(&mut send, 0, other)?;
+            write_word(&mut send, 0, other)?;
             if send.len() > reply.header {
-                put(&mut send, reply.header, other)?;
+                write_word(&mut send, reply.header, other)?;
             }
         }
         ReplyFault::XidMismatch => {
             let other = other_xid(&send)?;
-            put(&mut send, reply.header, other)?;
+            write_word(&mut send, reply.header, other)?;
         }
         ReplyFault::ReadList => {
             let entry = [ReadSegment { position: 4, target: FOREIGN }.to_entry()];
@@ -79,11 +79,11 @@ pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
 /// Puts the fault into a header of this length, which begins with `rdma_xid`, `rdma_vers` and `rdma_credit`.
 fn header(fault: HeaderFault, length: usize, send: &mut Vec<u8>) -> Option<()> {
     let rest: &[u32] = match fault {
-        HeaderFault::Version => return put(send, 4, 3),
-        HeaderFault::Procedure => return put(send, 12, 9),
-        HeaderFault::ListFlag => return put(send, 16, 2),
+        HeaderFault::Version => return write_word(send, 4, 3),
+        HeaderFault::Procedure => return write_word(send, 12, 9),
+        HeaderFault::ListFlag => return write_word(send, 16, 2),
         HeaderFault::NoPayload => return cut(send, length),
-        HeaderFault::NomsgEmpty => return cut(send, length).and_then(|()| put(send, 12, 1)),
+        HeaderFault::NomsgEmpty => return cut(send, length).and_then(|()| write_word(send, 12, 1)),
         HeaderFault::Short => &[0, 0, 0],
         // No Read list, and a Write chunk of one segment, which is missing: 28 octets, so that the XID counts.
         HeaderFault::CutLists => &[0, 0, 1, 1],
@@ -106,7 +106,7 @@ fn other_xid(send: &[u8]) -> Option<u32> {
 }
 
 /// Writes a word; `None` if the octets end before that word.
-fn put(send: &mut [u8], at: usize, word: u32) -> Option<()> {
+fn write_word(send: &mut [u8], at: usize, word: u32) -> Option<()> {
     *send.get_mut(at..)?.first_chunk_mut()? = word.to_be_bytes();
     Some(())
 }

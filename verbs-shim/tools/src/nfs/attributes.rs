@@ -84,7 +84,7 @@ pub(super) struct Bitmap([u32; WORDS]);
 
 impl Bitmap {
     /// Takes a bitmap from the start of arguments. Words beyond the known attributes are ignored.
-    pub(super) fn take(arguments: &mut &[u8]) -> Result<Self, Failure> {
+    pub(super) fn take_bitmap(arguments: &mut &[u8]) -> Result<Self, Failure> {
         let mut bitmap = Self([0; WORDS]);
         let count = word(arguments).ok_or(BAD_XDR)? as usize;
         // More words than octets are left end the loop.
@@ -99,12 +99,12 @@ impl Bitmap {
 
     /// The same for attributes to be returned, among which are none that can only be set.
     pub(super) fn take_readable(arguments: &mut &[u8]) -> Result<Self, Failure> {
-        let requested = Self::take(arguments)?;
+        let requested = Self::take_bitmap(arguments)?;
         let is_readable = ![TIME_ACCESS_SET, TIME_MODIFY_SET].iter().any(|number| requested.contains(*number));
         is_readable.then_some(requested).ok_or(INVALID)
     }
 
-    fn of(numbers: impl IntoIterator<Item = u32>) -> Self {
+    fn from_numbers(numbers: impl IntoIterator<Item = u32>) -> Self {
         let mut bitmap = Self([0; WORDS]);
         for number in numbers {
             if let Some(word) = bitmap.0.get_mut(number as usize / 32) {
@@ -129,7 +129,7 @@ impl Bitmap {
 pub(super) fn attributes(folder: &Folder, node: Node, requested: Bitmap) -> Vec<u32> {
     let given = || KNOWN.into_iter().filter(|number| requested.contains(*number));
     let values: Vec<u32> = given().flat_map(|number| value(folder, node, number)).collect();
-    [Bitmap::of(given()).words(), vec![values.len() as u32 * 4], values].concat()
+    [Bitmap::from_numbers(given()).words(), vec![values.len() as u32 * 4], values].concat()
 }
 
 /// GETATTR (RFC 8881 section 18.7).
@@ -143,7 +143,7 @@ fn value(folder: &Folder, node: Node, number: u32) -> Vec<u32> {
     /// User and group 0, as decimal strings (RFC 8881 section 5.9).
     const ROOT: [u32; 2] = [1, (b'0' as u32) << 24];
     match number {
-        SUPPORTED_ATTRS => Bitmap::of(KNOWN).words(),
+        SUPPORTED_ATTRS => Bitmap::from_numbers(KNOWN).words(),
         TYPE => vec![node.kind()],
         // The last one: no attribute can be set by EXCLUSIVE4_1.
         FH_EXPIRE_TYPE | LINK_SUPPORT | NAMED_ATTR | RDATTR_ERROR | SUPPATTR_EXCLCREAT => vec![0],
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn attributes_come_in_ascending_order_with_their_bitmap_and_length() {
         let folder = Folder::new(*b"12345", "/a/path");
-        let all = |numbers: &[u32]| attributes(&folder, Node::File, Bitmap::of(numbers.iter().copied()));
+        let all = |numbers: &[u32]| attributes(&folder, Node::File, Bitmap::from_numbers(numbers.iter().copied()));
         assert_eq!(all(&[]), [0, 0]);
         // Type, size and owner; what is unknown (an ACL) is left out.
         let owner = u32::from_be_bytes(*b"0\0\0\0");
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_bitmap_ends_where_its_words_end() {
-        let take = |octets: &[u8]| Bitmap::take(&mut &octets[..]);
+        let take = |octets: &[u8]| Bitmap::take_bitmap(&mut &octets[..]);
         assert_eq!(take(&[0, 0, 0, 1, 0, 0, 0, 2]), Ok(Bitmap([2, 0, 0])));
         assert_eq!(take(&[0xff; 8]), Err(BAD_XDR));
         assert_eq!(take(&[0, 0, 0]), Err(BAD_XDR));

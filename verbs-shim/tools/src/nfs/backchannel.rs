@@ -148,7 +148,7 @@ impl Backchannel {
     }
 
     /// Calls no more.
-    pub(super) fn end(&self) {
+    pub(super) fn end_backchannel(&self) {
         let mut queue = self.queue();
         queue.stage = Stage::Down;
         queue.recalls.drain(..).for_each(|recall| recall.fail());
@@ -187,7 +187,7 @@ impl Backchannel {
 
     /// Makes the calls that wait.
     fn run(&self) {
-        while let Some((recall, sequence)) = self.next() {
+        while let Some((recall, sequence)) = self.next_call() {
             let called = self.caller.call(self.compound(&recall, sequence));
             let RecallOutcome { is_sequenced, is_recalled } = match &called {
                 Called::Answered(results) => recall_outcome(results),
@@ -200,13 +200,13 @@ impl Backchannel {
                 self.queue().sequence = sequence;
             }
             if called == Called::Unknown {
-                self.end();
+                self.end_backchannel();
             }
         }
     }
 
     /// The next call, with the sequence number.
-    fn next(&self) -> Option<(Recall, u32)> {
+    fn next_call(&self) -> Option<(Recall, u32)> {
         let mut queue = self.queue();
         while let Some(recall) = queue.recalls.pop_front() {
             if recall.is_recalled.strong_count() > 0 {

@@ -178,7 +178,7 @@ struct ChannelLimits {
 }
 
 impl ChannelLimits {
-    fn take(arguments: &mut &[u8]) -> Option<Self> {
+    fn decode(arguments: &mut &[u8]) -> Option<Self> {
         let [_padding, request, response, kept, operations, requests, reads] = words(arguments)?;
         match reads {
             0 => {}
@@ -250,9 +250,9 @@ struct NewSession {
 }
 
 impl NewSession {
-    fn take(arguments: &mut &[u8]) -> Option<Self> {
+    fn decode(arguments: &mut &[u8]) -> Option<Self> {
         let (client, [sequence, flags]) = (hyper(arguments)?, words(arguments)?);
-        let (fore, back) = (ChannelLimits::take(arguments)?.used(), ChannelLimits::take(arguments)?.used());
+        let (fore, back) = (ChannelLimits::decode(arguments)?.used(), ChannelLimits::decode(arguments)?.used());
         let (program, credentials) = (word(arguments)?, credentials(arguments)?);
         let credentials = credentials.filter(|_| flags & CALLS_BACK != 0);
         Some(Self { client, sequence, flags, fore, back, program, credentials })
@@ -302,7 +302,7 @@ impl KnownClients {
     }
 
     /// Returns a number that was not used before, also not by an instance that started at another time.
-    fn next(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         self.last = self.last.wrapping_add(1);
         // Units of about a second.
         (self.started >> 30) << 32 | u64::from(self.last)
@@ -337,7 +337,7 @@ impl KnownClients {
             let unconfirmed = self.clients.iter().position(|client| client.stage == ClientStage::Unconfirmed);
             self.clients.remove(unconfirmed.ok_or(DELAY)?);
         }
-        let id = self.next();
+        let id = self.next_number();
         let (stage, caller) = (ClientStage::Unconfirmed, caller());
         let client = KnownClient { id, owner: owner.to_vec(), verifier, caller, stage, sequence: 1, created: None };
         let answer = identified(&client, self.started);
@@ -351,7 +351,7 @@ impl KnownClients {
         arguments: &mut &[u8],
         caller: &dyn Fn() -> Arc<dyn ClientConnection>,
     ) -> Result<Answer, Failure> {
-        let wanted = NewSession::take(arguments).ok_or(BAD_XDR)?;
+        let wanted = NewSession::decode(arguments).ok_or(BAD_XDR)?;
         let id = wanted.client;
         let client = self.clients.iter().find(|client| client.id == id).ok_or(STALE_CLIENT)?;
         if client.sequence.wrapping_sub(1) == wanted.sequence
@@ -366,7 +366,7 @@ impl KnownClients {
         if self.sessions.len() >= MOST_SESSIONS {
             return Err(NO_SPACE);
         }
-        let [high, low] = halves(self.next());
+        let [high, low] = halves(self.next_number());
         let (session, caller) = ([high, low, 0, 0], caller());
         let NewSession { sequence, fore, back, program, .. } = wanted;
         let backchannel = wanted.credentials.map(|credentials| {
@@ -460,7 +460,7 @@ impl KnownClients {
         let id: [u32; 4] = words(arguments).ok_or(BAD_XDR)?;
         let index = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
         let session = self.sessions.remove(index);
-        session.backchannel.iter().for_each(|backchannel| backchannel.end());
+        session.backchannel.iter().for_each(|backchannel| backchannel.end_backchannel());
         Ok(Answer::default())
     }
 

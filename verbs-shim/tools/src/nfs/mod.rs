@@ -235,7 +235,7 @@ impl Folder {
         let State { files, opens, clients } = &mut *state;
         clients.forget_gone();
         files.keep_delegations(|client| clients.is_known(client));
-        opens.keep(|client| clients.is_known(client));
+        opens.retain_clients(|client| clients.is_known(client));
         state
     }
 

@@ -35,7 +35,7 @@ const fn stateid(of: u32, node: Node, client: u64) -> Stateid {
 }
 
 /// Decodes a stateid at the start of arguments, which may be the current one.
-fn take(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Failure> {
+fn take_stateid(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Failure> {
     let mut words = || Some([word(arguments)?, word(arguments)?, word(arguments)?, word(arguments)?]);
     match words().ok_or(BAD_XDR)? {
         CURRENT => current.ok_or(BAD_STATEID),
@@ -99,12 +99,12 @@ impl Opens {
         Ok(())
     }
 
-    pub(super) fn has(&self, client: u64) -> bool {
+    pub(super) fn has_open_files(&self, client: u64) -> bool {
         self.opens.iter().any(|open| open.client == client)
     }
 
     /// Closes the files of other clients.
-    pub(super) fn keep(&mut self, is_known: impl Fn(u64) -> bool) {
+    pub(super) fn retain_clients(&mut self, is_known: impl Fn(u64) -> bool) {
         self.opens.retain(|open| is_known(open.client));
     }
 }
@@ -284,7 +284,7 @@ pub(super) fn close(
     arguments: &mut &[u8],
 ) -> Result<Answer, Failure> {
     let _sequence = word(arguments).ok_or(BAD_XDR)?;
-    let given = take(arguments, current)?;
+    let given = take_stateid(arguments, current)?;
     folder.state().opens.close(given, node, session.client)?;
     Ok([u32::MAX, 0, 0, 0].as_slice().into())
 }
@@ -297,7 +297,7 @@ pub(super) fn give_back(
     current: Option<Stateid>,
     arguments: &mut &[u8],
 ) -> Result<Answer, Failure> {
-    let given = take(arguments, current)?;
+    let given = take_stateid(arguments, current)?;
     let mut state = folder.state();
     let delegation = state.files.delegation(node).ok_or(BAD_STATEID)?;
     let is_its = |delegation: &mut Delegation| delegation.client == session.client;

@@ -105,13 +105,13 @@ impl Peer {
         let known = peer.compound(folder, 1, &[&exchange_id(owner, 7, 0)]);
         peer.id = known[5..7].try_into().unwrap();
         assert_eq!(known[7..9], [1, 0x1_0000]);
-        peer.begin(folder, 1);
+        peer.begin_sequence(folder, 1);
         assert_eq!(peer.call(folder, &[&[58, 0]]), [58, 0]);
         peer
     }
 
     /// Creates a session.
-    fn begin(&mut self, folder: &Folder, sequence: u32) {
+    fn begin_sequence(&mut self, folder: &Folder, sequence: u32) {
         let created = self.compound(folder, 1, &[&create_session(self.id, sequence, 2)]);
         assert_eq!((created[0], created[9], created[10]), (0, sequence, 2));
         (self.session, self.sequence) = (created[5..9].try_into().unwrap(), 0);
@@ -267,7 +267,7 @@ fn a_silent_client_is_told_and_called_no_more() {
     client.sequence += 1;
     assert_eq!(client.compound(&folder, 1, &[&client.sequence(0)])[13], 0x201);
     // Another session will do, but not this one.
-    client.begin(&folder, 2);
+    client.begin_sequence(&folder, 2);
     assert!(client.create(&folder, "two").1.is_some());
     client.removes(&folder, "one");
     assert_eq!(client.called(), client.recall(1, stateid.unwrap()));
@@ -347,7 +347,7 @@ fn a_call_is_carried_out_once() {
     assert_eq!(failed(&|sequence| sequence[6] = 1), 10_053);
     assert_eq!(failed(&|sequence| sequence[7] = 1), 10_077);
     assert_eq!(failed(&|sequence| sequence[2] += 1), 10_052);
-    client.begin(&folder, 2);
+    client.begin_sequence(&folder, 2);
     assert_eq!(client.compound(&folder, 1, &[&client.sequence(0)])[4], 10_063, "0 comes before the first");
 }
 
@@ -567,7 +567,7 @@ fn a_client_that_restarts_loses_what_it_had() {
     assert_eq!((again[0], again[7..9].to_vec()), (0, vec![1, 0x1_0000]));
     assert_eq!(client.removes(&folder, "one"), 10_008, "not before it is confirmed");
     let mut restarted = Peer { id: again[5..7].try_into().unwrap(), ..Peer::stranger() };
-    restarted.begin(&folder, 1);
+    restarted.begin_sequence(&folder, 1);
     assert_eq!(client.removes(&folder, "one"), 0);
     client.sequence += 1;
     assert_eq!(client.compound(&folder, 1, &[&client.sequence(0)])[0], 10_052);
@@ -583,7 +583,7 @@ fn sessions_and_clients_are_destroyed_in_this_order() {
     assert_eq!(client.compound(&folder, 1, &[&destroy])[0], 10_074);
     assert_eq!([0, 1].map(|_| client.compound(&folder, 1, &[&end])[0]), [0, 10_052]);
     assert_eq!(client.compound(&folder, 1, &[&destroy])[0], 10_074, "it has a delegation");
-    client.begin(&folder, 2);
+    client.begin_sequence(&folder, 2);
     client.give_back(&folder, "one", stateid.unwrap());
     client.compound(&folder, 1, &[&[&[44], &client.session[..]].concat()]);
     assert_eq!([0, 1].map(|_| client.compound(&folder, 1, &[&destroy])[0]), [0, 10_022]);
@@ -599,7 +599,7 @@ fn what_a_destroyed_session_was_to_recall_waits_for_another() {
     client.compound(&folder, 1, &[&[&[44], &client.session[..]].concat()]);
     client.answers.send(Called::NotCarriedOut).unwrap();
     client.settle(&folder, false, one);
-    client.begin(&folder, 2);
+    client.begin_sequence(&folder, 2);
     assert!(client.calls.recv_timeout(Duration::from_millis(50)).is_err());
     assert_eq!(client.removes(&folder, "two"), 10_008);
     assert_eq!(client.called(), client.recall(1, two.unwrap()));

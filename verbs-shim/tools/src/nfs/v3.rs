@@ -42,7 +42,7 @@ fn push_attributes(folder: &Folder, node: Node, results: &mut Stream) {
 }
 
 /// Appends a status and `post_op_attr`.
-fn begin(folder: &Folder, node: Node, status: Failure, results: &mut Stream) {
+fn push_status(folder: &Folder, node: Node, status: Failure, results: &mut Stream) {
     push(results, &[status, 1]);
     push_attributes(folder, node, results);
 }
@@ -64,14 +64,14 @@ fn look_up(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Optio
             push_attributes(folder, found, results);
             push(results, &[0]);
         }
-        Err(status) => begin(folder, node, status, results),
+        Err(status) => push_status(folder, node, status, results),
     }
     Some(())
 }
 
 fn access(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     let (node, wanted) = (handle(folder, &mut arguments)?, word(&mut arguments)?);
-    begin(folder, node, 0, results);
+    push_status(folder, node, 0, results);
     push(results, &[wanted & PERMITTED]);
     Some(())
 }
@@ -79,7 +79,7 @@ fn access(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option
 fn read_link(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     let node = handle(folder, &mut arguments)?;
     let path = folder.read_link(node);
-    begin(folder, node, path.err().unwrap_or_default(), results);
+    push_status(folder, node, path.err().unwrap_or_default(), results);
     if let Ok(path) = path {
         push(results, &[folder.size(node)]);
         results.push_copy(path.as_bytes());
@@ -92,11 +92,11 @@ fn read(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<(
     match folder.read(node, offset, count) {
         Ok((data, is_end)) => {
             let count = u32::try_from(data.len()).ok()?;
-            begin(folder, node, 0, results);
+            push_status(folder, node, 0, results);
             push(results, &[count, is_end.into(), count]);
             results.push_item(data);
         }
-        Err(status) => begin(folder, node, status, results),
+        Err(status) => push_status(folder, node, status, results),
     }
     Some(())
 }
@@ -124,18 +124,18 @@ fn list(folder: &Folder, node: Node, [from, most]: [u64; 2], more: &[u32], resul
     let shape = |entry: Node, next| (entry.number(), [&[0, next], more].concat());
     match folder.list(node, from, most.saturating_sub(AROUND) as usize, shape) {
         Ok((page, is_all)) => {
-            begin(folder, node, 0, results);
+            push_status(folder, node, 0, results);
             push(results, &[0, 0]);
             results.push(page.head());
             push(results, &[0, is_all.into()]);
         }
-        Err(status) => begin(folder, node, status, results),
+        Err(status) => push_status(folder, node, status, results),
     }
 }
 
 /// Octets and files: all, free, available; nothing is stored permanently.
 fn statistics(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    begin(folder, handle(folder, &mut arguments)?, 0, results);
+    push_status(folder, handle(folder, &mut arguments)?, 0, results);
     let nodes = 1 + folder.entries().len() as u32;
     push(results, &[0, folder.size(Node::File), 0, 0, 0, 0, 0, nodes, 0, 0, 0, 0, 0]);
     Some(())
@@ -144,14 +144,14 @@ fn statistics(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Op
 /// READ and WRITE at most, best, multiple of; READDIR best; the largest file; the unit of time; homogeneous.
 fn information(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     const MOST: u32 = super::MAX_SCRATCH as u32;
-    begin(folder, handle(folder, &mut arguments)?, 0, results);
+    push_status(folder, handle(folder, &mut arguments)?, 0, results);
     push(results, &[MOST, MOST, 4096, MOST, MOST, 4096, 4096, 0, u32::MAX, 1, 0, 0x8]);
     Some(())
 }
 
 /// Links, octets of a name; names are not cut, owners not changed, letters not folded.
 fn limits(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    begin(folder, handle(folder, &mut arguments)?, 0, results);
+    push_status(folder, handle(folder, &mut arguments)?, 0, results);
     push(results, &[1, 255, 1, 1, 0, 1]);
     Some(())
 }

@@ -175,7 +175,7 @@ impl Context<'_> {
     fn destroy_client(&self, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let mut state = self.folder.state();
         let super::State { files, opens, clients } = &mut *state;
-        clients.destroy_client(arguments, |client| files.has_delegation(client) || opens.has(client))
+        clients.destroy_client(arguments, |client| files.has_delegation(client) || opens.has_open_files(client))
     }
 
     /// An operation of NFSv4.1 in a session.

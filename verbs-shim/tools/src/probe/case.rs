@@ -253,7 +253,7 @@ impl Case {
     }
 
     /// Changes the version.
-    pub(super) const fn of(self, version: Version) -> Self {
+    pub(super) const fn for_version(self, version: Version) -> Self {
         Self { version, ..self }
     }
 

@@ -143,7 +143,7 @@ impl Recipe {
             Self { schema: SCHEMA, seed, rpcrdma_version: version.to_string(), octets: message, memory: Vec::new() };
         let mut random = Random(seed);
         let is_long = random.below(5) == 0;
-        recipe.begin(version, is_long);
+        recipe.begin_message(version, is_long);
         recipe.lists(&mut random, version, is_long);
         if !is_long {
             let Suite { program, program_version, .. } = *suite;
@@ -159,7 +159,7 @@ impl Recipe {
     }
 
     /// Appends the fixed words, and the words before the lists.
-    fn begin(&mut self, version: Version, is_long: bool) {
+    fn begin_message(&mut self, version: Version, is_long: bool) {
         let xid = xid(self.seed);
         match version.family() {
             None => self.words(&[xid, 1, 32, u32::from(is_long)]),
@@ -294,7 +294,7 @@ impl<V: Verbs> Prober<'_, V> {
         }
         let message = recipe.compose(&mut session)?;
         session.send(message)?;
-        let mut came: Vec<_> = session.next(self.suite.silence)?.into_iter().collect();
+        let mut came: Vec<_> = session.next_arrival(self.suite.silence)?.into_iter().collect();
         let answers_on = session.answers(&mut came)?;
         fuzzed.answered += u32::from(!came.is_empty());
         fuzzed.ended += u32::from(session.is_over());

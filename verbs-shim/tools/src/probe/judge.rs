@@ -20,26 +20,26 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn add(&mut self, verdict: Verdict, what: impl Into<String>) {
+    pub(super) fn add_fault(&mut self, verdict: Verdict, what: impl Into<String>) {
         let what = what.into();
         if !self.found.iter().any(|(_, other)| *other == what) {
             self.found.push((verdict, what));
         }
     }
 
-    fn take(&mut self, finding: &Finding<'_>) {
+    fn add_finding(&mut self, finding: &Finding<'_>) {
         if self.own.contains(&finding.rule.slug) {
             return;
         }
         let verdict = if finding.severity == Severity::Error { Verdict::Violates } else { Verdict::Hazard };
-        self.add(verdict, finding.rule.slug);
+        self.add_fault(verdict, finding.rule.slug);
     }
 
     /// Judges a Call in the reverse direction (RFC 8167 section 5.1).
     pub(super) fn judge_call(&mut self, call: &Arrival) {
-        rules::send(&Sent::new(&call.octets, Some(Role::Requester)), &mut |finding| self.take(finding));
+        rules::send(&Sent::new(&call.octets, Some(Role::Requester)), &mut |finding| self.add_finding(finding));
         if call.invalidated.is_some() {
-            self.add(Verdict::Violates, "invalidate-foreign");
+            self.add_fault(Verdict::Violates, "invalidate-foreign");
         }
     }
 
@@ -92,7 +92,7 @@ impl Question<'_> {
         }
         // Section 4.5 of RFC 8166: an error has the version of the message it answers.
         if word(self.message, 1).is_some_and(|version| word(octets, 1) != Some(version)) {
-            faults.add(Verdict::Violates, "error-echo");
+            faults.add_fault(Verdict::Violates, "error-echo");
         }
         self.error(octets, faults)
     }
@@ -103,15 +103,15 @@ impl Question<'_> {
         let code = word(octets, if is_2a { 5 } else { 4 });
         match (self.version, code) {
             (_, Some(1)) => {
-                rules::send(&Sent::new(octets, Some(Role::Responder)), &mut |finding| faults.take(finding));
+                rules::send(&Sent::new(octets, Some(Role::Responder)), &mut |finding| faults.add_finding(finding));
                 Outcome::ErrVers
             }
             (Version::One, Some(2)) => {
-                rules::send(&Sent::new(octets, Some(Role::Responder)), &mut |finding| faults.take(finding));
+                rules::send(&Sent::new(octets, Some(Role::Responder)), &mut |finding| faults.add_finding(finding));
                 Outcome::ErrChunk
             }
             (Version::Two(family), Some(code)) => {
-                rules::send_v2(&SentV2::new(family, octets), &mut |finding| faults.take(finding));
+                rules::send_v2(&SentV2::new(family, octets), &mut |finding| faults.add_finding(finding));
                 Outcome::Error(ErrorCode(code))
             }
             _ => Outcome::Other,
@@ -130,7 +130,7 @@ impl Question<'_> {
 
     /// Judges a reply alone and together with the call.
     fn reply(&self, octets: &[u8], faults: &mut Faults) {
-        let mut take = |finding: &Finding<'_>| faults.take(finding);
+        let mut take = |finding: &Finding<'_>| faults.add_finding(finding);
         match self.version.family() {
             None => {
                 rules::send(&Sent::new(octets, Some(Role::Responder)), &mut take);
@@ -152,7 +152,7 @@ impl Question<'_> {
     /// RFC 8797 sections 3.2 and 4.1.
     fn invalidation(&self, answer: &Arrival, faults: &mut Faults) {
         if answer.invalidated.is_some() && !self.may_invalidate {
-            faults.add(Verdict::Violates, "invalidate-foreign");
+            faults.add_fault(Verdict::Violates, "invalidate-foreign");
         }
     }
 }

@@ -74,7 +74,7 @@ use selection::Selected;
 /// # Errors
 /// A [`ProbeError`]. A responder that breaks a rule is no error.
 pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Write) -> Result<Totals, ProbeError> {
-    let selected = Selected::of(suite)?;
+    let selected = Selected::from_suite(suite)?;
     let prober = Prober::new(verbs, to, suite);
     if !prober.is_alive()? {
         return Err(ProbeError::NoService);

@@ -107,7 +107,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         };
         let alive_after = answers_on || self.is_alive().unwrap_or(false);
         if !alive_after {
-            faults.add(Verdict::Violates, "answers no more");
+            faults.add_fault(Verdict::Violates, "answers no more");
         }
         let observed = [what.as_str()].into_iter().chain(faults.names()).collect::<Vec<_>>().join("; ");
         let Case { name, about, .. } = *case;
@@ -172,12 +172,12 @@ impl<'a, V: Verbs> Prober<'a, V> {
         }
         // A required answer may take longer than the time that proves silence.
         let wait = if case.may_be_silent() { self.suite.silence } else { 4 * self.suite.silence };
-        let mut came: Vec<_> = session.next(wait)?.into_iter().collect();
+        let mut came: Vec<_> = session.next_arrival(wait)?.into_iter().collect();
         let answers_on = session.answers(&mut came)?;
         let mut outcomes = came.iter().map(|answer| question.outcome(answer, faults)).collect::<Vec<_>>().into_iter();
         let outcome = outcomes.next().unwrap_or_else(|| nothing(&session));
         if outcomes.next().is_some() {
-            faults.add(Verdict::Violates, "answered twice");
+            faults.add_fault(Verdict::Violates, "answered twice");
         }
         let areas = self.withdraw(&mut session, faults)?;
         if let (Some((service, plain)), Verdict::Conforms, Some(reply)) = (&plain, case.verdict(outcome), came.first())
@@ -225,7 +225,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         }
         let mut came = Vec::new();
         while came.len() < messages.len()
-            && let Some(arrival) = session.next(self.suite.patience)?
+            && let Some(arrival) = session.next_arrival(self.suite.patience)?
         {
             came.push(arrival);
         }
@@ -238,7 +238,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
             let is_its = |arrival: &&Arrival| word(&arrival.octets, 0) == Some(xid);
             let answers: Vec<_> = came.iter().filter(is_its).collect();
             if answers.len() > 1 {
-                faults.add(Verdict::Violates, "answered twice");
+                faults.add_fault(Verdict::Violates, "answered twice");
             }
             let made = answers.first().map_or_else(|| nothing(&session), |answer| question.outcome(answer, faults));
             if outcome == Outcome::Reply {
@@ -253,7 +253,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         let areas = std::mem::take(&mut session.areas).into_iter().map(|area| area.withdraw(self.verbs));
         let areas = areas.collect::<Result<Vec<_>, _>>()?;
         if areas.iter().any(|area| area.overrun) {
-            faults.add(Verdict::Violates, "rdma-write-bounds");
+            faults.add_fault(Verdict::Violates, "rdma-write-bounds");
         }
         Ok(areas)
     }

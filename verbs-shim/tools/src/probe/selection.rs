@@ -23,8 +23,9 @@ impl Selected {
     ///
     /// # Errors
     /// [`ProbeError::NoCase`] and [`ProbeError::NoRule`].
-    pub(super) fn of(suite: &Suite) -> Result<Self, ProbeError> {
-        let (cases, services, reversed) = (cases::all(suite.version), services::all(suite), reverse::all(suite));
+    pub(super) fn from_suite(suite: &Suite) -> Result<Self, ProbeError> {
+        let (cases, services, reversed) =
+            (cases::all_cases(suite.version), services::service_cases(suite), reverse::reverse_cases(suite));
         let nfs = services.clone().map(|service| &service.case).chain(reversed.clone().map(|reversed| &reversed.case));
         let all: Vec<&Case> = cases.clone().chain(nfs).collect();
         let (names, rules) = (all.iter().map(|case| case.name), all.iter().map(|case| case.about.rule));

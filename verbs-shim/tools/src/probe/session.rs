@@ -49,7 +49,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         let (early, reply, areas) = Default::default();
         let mut session = Self { verbs, suite, version, peer, xid: first_xid, granted: 0, early, reply, areas };
         match opening {
-            Opening::Usual => session.begin()?,
+            Opening::Usual => session.send_properties()?,
             Opening::Send(pieces) => session.begin_with(pieces)?,
             Opening::Nothing => {}
         }
@@ -57,7 +57,7 @@ impl<'a, V: Verbs> Session<'a, V> {
     }
 
     /// Version 2 begins with the properties, here with none (version two -01 section "Connection Properties").
-    fn begin(&mut self) -> Result<(), Error> {
+    fn send_properties(&mut self) -> Result<(), Error> {
         match self.version.family() {
             None => Ok(()),
             Some(Family::A) => self.begin_with(&[Piece::FixedOfNone(5), Piece::Words(&[0, 0])]),
@@ -70,7 +70,7 @@ impl<'a, V: Verbs> Session<'a, V> {
             self.peer.send(message)?;
         }
         // The properties of the peer, or its error about the version.
-        self.peer.next(Instant::now() + self.suite.patience)?;
+        self.peer.next_arrival(Instant::now() + self.suite.patience)?;
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl<'a, V: Verbs> Session<'a, V> {
     }
 
     /// Returns the next message within this time, except messages that belong to no RPC.
-    pub(super) fn next(&mut self, time: Duration) -> Result<Option<Arrival>, Error> {
+    pub(super) fn next_arrival(&mut self, time: Duration) -> Result<Option<Arrival>, Error> {
         self.next_until(Instant::now() + time)
     }
 
@@ -187,7 +187,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         if let Some(early) = self.early.pop_front() {
             return Ok(Some(early));
         }
-        while let Some(arrival) = self.peer.next(until)? {
+        while let Some(arrival) = self.peer.next_arrival(until)? {
             if !is_apart(self.version, &arrival.octets) {
                 return Ok(Some(arrival));
             }

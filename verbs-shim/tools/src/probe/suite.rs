@@ -23,7 +23,7 @@ pub enum Form {
 impl Form {
     /// Returns the form for the options `--json` and `--tsv`.
     #[must_use]
-    pub const fn of(json: bool, tsv: bool) -> Self {
+    pub const fn from_options(json: bool, tsv: bool) -> Self {
         match (json, tsv) {
             (true, _) => Self::Json,
             (false, true) => Self::Tabs,

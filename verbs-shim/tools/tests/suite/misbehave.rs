@@ -24,7 +24,7 @@ fn served(names: &str, form: Form, mut requester: impl FnMut(&Adapter, SocketAdd
     let fabric = Fabric::new();
     let [here, there] = [1, 200].map(|end| fabric.adapter([192, 0, 2, end].into()).unwrap());
     let address = "192.0.2.200:20049".parse().unwrap();
-    let mut what = Misbehaviour::of(names).unwrap();
+    let mut what = Misbehaviour::from_names(names).unwrap();
     (what.silence, what.form, what.time) = (SILENCE, form, Duration::from_secs(30));
     let responder = Responder::listen(&there, address).unwrap();
     let over = AtomicBool::new(false);
@@ -112,7 +112,7 @@ impl<'a> Raw<'a> {
     }
 
     fn next(&mut self) -> Option<Arrival> {
-        self.peer.next(Instant::now() + 2 * SILENCE).unwrap()
+        self.peer.next_arrival(Instant::now() + 2 * SILENCE).unwrap()
     }
 }
 
@@ -176,7 +176,7 @@ fn observed(name: &str, mut then: impl FnMut(&mut Raw<'_>, SocketAddr)) -> Strin
         }
         let mut raw = Raw::connect(here, address);
         raw.call(7);
-        raw.peer.next(Instant::now() + SILENCE / 3).unwrap();
+        raw.peer.next_arrival(Instant::now() + SILENCE / 3).unwrap();
         then(&mut raw, address);
     });
     let fields: Vec<_> = table.lines().next().unwrap().split('\t').collect();
@@ -226,7 +226,7 @@ fn what_a_requester_does_about_a_bad_reply_is_observed() {
 fn unsuitable_defects_are_not_judged() {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
-    let mut what = Misbehaviour::of("late-write,silence").unwrap();
+    let mut what = Misbehaviour::from_names("late-write,silence").unwrap();
     (what.time, what.form) = (SILENCE, Form::Json);
     let mut out = Vec::new();
     let totals = Responder::listen(&there, "192.0.2.200:1".parse().unwrap()).unwrap().run(&what, &mut out).unwrap();
@@ -238,6 +238,6 @@ fn unsuitable_defects_are_not_judged() {
         ),
         "{out}"
     );
-    let error = Misbehaviour::of("silence,rudeness").unwrap_err().to_string();
+    let error = Misbehaviour::from_names("silence,rudeness").unwrap_err().to_string();
     assert!(error.starts_with("no defect rudeness: there are all, grant-huge, "), "{error}");
 }

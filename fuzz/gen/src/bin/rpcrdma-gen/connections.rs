@@ -65,7 +65,8 @@ impl<'a> End<'a> {
     /// Sends a message, and waits for the completion.
     fn send(&self, octets: &[u8]) -> Result<(), Box<dyn Error>> {
         let region = self.adapter.register(&self.domain, octets.to_vec(), Access::LOCAL_WRITE)?;
-        self.adapter.post(&self.queue_pair, Work::new(1, Operation::Send, Local::whole_region(&region, octets.len())))?;
+        self.adapter
+            .post(&self.queue_pair, Work::new(1, Operation::Send, Local::whole_region(&region, octets.len())))?;
         while self.adapter.completion(&self.queue_pair, SOON)?.ok_or("a Send was not completed")?.id != 1 {}
         Ok(())
     }

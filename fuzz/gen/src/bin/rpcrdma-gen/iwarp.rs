@@ -36,7 +36,7 @@ pub(crate) fn capture(path: &Path, cases: &[Case]) -> io::Result<()> {
             connection.fpdu(Role::Call, &EMPTY_WRITE)?;
         }
         connection.message(case.role, &case.octets)?;
-        connection.end()?;
+        connection.finish_file()?;
     }
     file.0.flush()
 }
@@ -122,7 +122,7 @@ impl<'a, W: Write> Connection<'a, W> {
         self.tcp(from, PSH | ACK, &octets)
     }
 
-    fn end(mut self) -> io::Result<()> {
+    fn finish_file(mut self) -> io::Result<()> {
         self.tcp(Role::Call, FIN | ACK, &[])?;
         self.tcp(Role::Reply, FIN | ACK, &[])?;
         self.tcp(Role::Call, ACK, &[])

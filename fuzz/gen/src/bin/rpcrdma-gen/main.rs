@@ -57,7 +57,9 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, Box<dyn Error>> {
     };
     let Some(count) = arguments.count else {
         return Ok(match bases {
-            Some(bases) => bases.iter().flat_map(|base| [vec![base.valid()], rpcrdma_gen::of(base)].concat()).collect(),
+            Some(bases) => {
+                bases.iter().flat_map(|base| [vec![base.valid()], rpcrdma_gen::all_cases(base)].concat()).collect()
+            }
             None => rpcrdma_gen::named(format, role),
         });
     };

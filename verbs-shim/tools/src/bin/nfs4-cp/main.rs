@@ -164,7 +164,7 @@ fn of_server<S: Display>(subject: S) -> impl Fn(Error) -> Failed + use<S> {
 }
 
 /// Adds the subject to an error.
-fn of<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
+fn with_subject<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
     let subject = subject.to_owned();
     move |error| format!("{subject}: {error}")
 }
@@ -172,21 +172,21 @@ fn of<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
 fn from(location: &Location, target: &str, options: &Options) -> Result<Copied, Failed> {
     let nfs = connect(location, options)?;
     let file = nfs.look_up(&location.path).map_err(of_server(location))?;
-    let destination = Destination::new(Path::new(target)).map_err(of(target))?;
-    let watch = Watch::new(file.attributes.size, options.timeout).map_err(of(PROGRAM))?;
+    let destination = Destination::new(Path::new(target)).map_err(with_subject(target))?;
+    let watch = Watch::new(file.attributes.size, options.timeout).map_err(with_subject(PROGRAM))?;
     let mut sink = watch.over(destination);
     let read = nfs.read(&file, &mut sink);
     let octets =
         read.map_err(of_server(format_args!("{location} to {target}"))).map_err(|error| stopped(error, &watch))?;
-    sink.into_inner().complete().map_err(of(target))?;
+    sink.into_inner().complete().map_err(with_subject(target))?;
     Ok(Copied { octets, version: nfs.version() })
 }
 
 fn to(source: &str, location: &Location, options: &Options) -> Result<Copied, Failed> {
-    let file = File::open(source).map_err(of(source))?;
+    let file = File::open(source).map_err(with_subject(source))?;
     let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
     let nfs = connect(location, options)?;
-    let watch = Watch::new(length, options.timeout).map_err(of(PROGRAM))?;
+    let watch = Watch::new(length, options.timeout).map_err(with_subject(PROGRAM))?;
     let written = nfs.write(&location.path, &mut watch.over(file));
     let octets =
         written.map_err(of_server(format_args!("{source} to {location}"))).map_err(|error| stopped(error, &watch))?;

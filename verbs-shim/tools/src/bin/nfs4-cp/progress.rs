@@ -41,7 +41,7 @@ impl Watch {
     }
 
     /// Counts octets.
-    fn add(&self, octets: usize) -> io::Result<()> {
+    fn add_octets(&self, octets: usize) -> io::Result<()> {
         self.moved.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.bar.inc(octets as u64);
         if self.interrupted.load(Ordering::Relaxed) { Err(io::Error::other("interrupted")) } else { Ok(()) }
@@ -101,7 +101,7 @@ impl<T> Watched<'_, T> {
 impl<T: Read> Read for Watched<'_, T> {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(octets)?;
-        self.watch.add(count)?;
+        self.watch.add_octets(count)?;
         Ok(count)
     }
 }
@@ -109,7 +109,7 @@ impl<T: Read> Read for Watched<'_, T> {
 impl<T: Write> Write for Watched<'_, T> {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(octets)?;
-        self.watch.add(count)?;
+        self.watch.add_octets(count)?;
         Ok(count)
     }
 

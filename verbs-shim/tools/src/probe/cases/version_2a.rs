@@ -40,7 +40,7 @@ const GRANT: About = About::section("v2-credit-zero", "version two -01 Asynchron
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(5), Words(&[4, 1, 2, 4, 4096])]);
 
 const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new(name, about, send, asks).of(Version::Two(Family::A))
+    Case::new(name, about, send, asks).for_version(Version::Two(Family::A))
 }
 
 /// A case about the first message of the connection.

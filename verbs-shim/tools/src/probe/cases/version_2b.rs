@@ -40,7 +40,7 @@ const GRANT: About = About::rule("v2-grant-xid");
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(6), Words(&[1, 2, 4, 4096])]);
 
 const fn case(name: &'static str, about: About, send: &'static [Piece], asks: Outcomes) -> Case {
-    Case::new(name, about, send, asks).of(Version::Two(Family::B))
+    Case::new(name, about, send, asks).for_version(Version::Two(Family::B))
 }
 
 /// A case about the first message of the connection.

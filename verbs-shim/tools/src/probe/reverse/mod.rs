@@ -33,7 +33,7 @@ pub(super) struct ReverseCase {
 }
 
 /// Returns all cases that can be tried.
-pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ReverseCase> + Clone + use<> {
+pub(super) fn reverse_cases(suite: &Suite) -> impl Iterator<Item = &'static ReverseCase> + Clone + use<> {
     let apply = services::apply(suite);
     cases::CASES.iter().filter(move |_| apply)
 }
@@ -74,7 +74,7 @@ pub(super) fn observe<'a, V: Verbs>(
         Err(why) => Err(why),
     };
     if !trial.clean_up()? {
-        faults.add(Verdict::NotJudged, "a file is left");
+        faults.add_fault(Verdict::NotJudged, "a file is left");
     }
     Ok(observed)
 }
@@ -183,7 +183,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
         if is_called {
             match outcomes.iter().position(|outcome| *outcome == Outcome::Reply) {
                 Some(reply) => drop(outcomes.remove(reply)),
-                None => faults.add(Verdict::Violates, "NULL is not answered"),
+                None => faults.add_fault(Verdict::Violates, "NULL is not answered"),
             }
         }
         let is_call = |outcome: &Outcome| matches!(outcome, Outcome::NextCall | Outcome::Retry);
@@ -224,7 +224,7 @@ fn is_call(arrival: &Arrival) -> bool {
 fn answered<'a>(arrival: &'a Arrival, faults: &mut Faults) -> Option<(RpcCall<'a>, Vec<u8>)> {
     let (call, arguments) = RpcCall::decode(inline(&arrival.octets)?).ok()?;
     if !nfs41::is_asked_for(&call) {
-        faults.add(Verdict::Violates, "a Call of another program");
+        faults.add_fault(Verdict::Violates, "a Call of another program");
     }
     nfs41::reply_to(&call, arguments).map(|reply| (call, reply))
 }

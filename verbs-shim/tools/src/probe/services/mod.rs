@@ -118,7 +118,7 @@ const CASES: &[ServiceCase] = &[
 ];
 
 /// Returns all cases that can be tried.
-pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ServiceCase> + Clone + use<> {
+pub(super) fn service_cases(suite: &Suite) -> impl Iterator<Item = &'static ServiceCase> + Clone + use<> {
     let apply = apply(suite);
     CASES.iter().filter(move |_| apply)
 }
@@ -223,19 +223,19 @@ impl Plain {
     /// `stream`: the received Payload stream, without the first word. `data`: the octets that were reduced.
     fn judge(&self, service: &ServiceCase, stream: &[u8], data: &[u8], faults: &mut Faults) {
         if !data.is_empty() && service.operation == Readdir {
-            return faults.add(Verdict::Violates, "reduced what is not eligible");
+            return faults.add_fault(Verdict::Violates, "reduced what is not eligible");
         }
         // The data is the last item of the results.
         let start = self.results.len().saturating_sub(data.len().next_multiple_of(4));
         let (rest, item) = self.results.split_at(start);
         let [stream, rest] = [stream, rest].map(|stream| lasting(service.nfs, stream));
         if stream != rest {
-            faults.add(Verdict::Violates, difference(&stream, &rest));
+            faults.add_fault(Verdict::Violates, difference(&stream, &rest));
         }
         if !item.starts_with(data) {
             let early = start.checked_sub(4).and_then(|start| self.results.get(start..));
             let is_early = early.is_some_and(|early| early.starts_with(data));
-            faults.add(Verdict::Violates, if is_early { "data begins 4 octets early" } else { "other data" });
+            faults.add_fault(Verdict::Violates, if is_early { "data begins 4 octets early" } else { "other data" });
         }
     }
 }

@@ -184,7 +184,7 @@ impl Peer<'_> {
             // The message has to arrive first.
             let until = Instant::now() + Duration::from_secs(5);
             while !self.raw.is_settled() && Instant::now() < until {
-                self.raw.look(until).unwrap();
+                self.raw.handle_completion(until).unwrap();
             }
             self.raw.disconnect().unwrap();
         }
@@ -207,8 +207,8 @@ fn serve(adapter: &Adapter, listener: &Listener, wrong: Wrong, stop: &AtomicBool
             peers.push(Peer { raw, waits: None, next: Vec::new(), calls: 0 });
         }
         for number in 0..peers.len() {
-            peers[number].raw.look(Instant::now()).unwrap();
-            let Some(arrival) = peers[number].raw.take() else { continue };
+            peers[number].raw.handle_completion(Instant::now()).unwrap();
+            let Some(arrival) = peers[number].raw.take_arrival() else { continue };
             let words: Vec<u32> = arrival.octets.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).collect();
             let its = peers[number].waits.as_ref().map(|(xid, _)| *xid);
             match words.get(4..9) {

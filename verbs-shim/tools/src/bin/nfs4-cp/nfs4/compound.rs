@@ -153,22 +153,22 @@ impl Compound {
     /// Walks from the root to each name in turn.
     pub(super) fn walk(path: &[String]) -> Self {
         let mut compound = Self::default();
-        compound.add(PUTROOTFH, "");
+        compound.add_operation(PUTROOTFH, "");
         for name in path {
-            put_opaque(compound.add(LOOKUP, name), name.as_bytes());
+            put_opaque(compound.add_operation(LOOKUP, name), name.as_bytes());
         }
         compound
     }
 
     /// Starts at the file with this handle.
-    pub(super) fn of(handle: &[u8]) -> Self {
+    pub(super) fn from_handle(handle: &[u8]) -> Self {
         let mut compound = Self::default();
-        put_opaque(compound.add(PUTFH, ""), handle);
+        put_opaque(compound.add_operation(PUTFH, ""), handle);
         compound
     }
 
     /// Adds an operation; the caller appends the arguments to the returned stream.
-    pub(super) fn add(&mut self, operation: Operation, subject: &str) -> &mut Vec<u8> {
+    pub(super) fn add_operation(&mut self, operation: Operation, subject: &str) -> &mut Vec<u8> {
         self.operations.push((operation, subject.to_owned()));
         self.results = self.results.saturating_add(8).saturating_add(operation.results);
         put_u32(&mut self.octets, operation.code);
@@ -177,14 +177,14 @@ impl Compound {
 
     /// Adds GETATTR for the attributes of a bitmap.
     pub(super) fn attributes(&mut self, bitmap: &[u32]) {
-        let arguments = self.add(GETATTR, "");
+        let arguments = self.add_operation(GETATTR, "");
         put_u32(arguments, bitmap.len() as u32);
         bitmap.iter().for_each(|word| put_u32(arguments, *word));
     }
 
     /// Adds READ; the data comes into a Write chunk.
     pub(super) fn read(&mut self, state: StateId, offset: u64, count: u32) {
-        let arguments = self.add(READ, "");
+        let arguments = self.add_operation(READ, "");
         arguments.extend_from_slice(&state.0);
         put_u64(arguments, offset);
         put_u32(arguments, count);
@@ -193,7 +193,7 @@ impl Compound {
     /// Adds WRITE, which the server need not commit. No operation may follow: the data follows.
     pub(super) fn write(&mut self, state: StateId, offset: u64, count: u32) {
         const UNSTABLE: u32 = 0;
-        let arguments = self.add(WRITE, "");
+        let arguments = self.add_operation(WRITE, "");
         arguments.extend_from_slice(&state.0);
         put_u64(arguments, offset);
         put_u32(arguments, UNSTABLE);
@@ -202,7 +202,7 @@ impl Compound {
 
     /// Adds READDIR after a cookie. `octets`: maximum length of the results, whatever is in the directory.
     pub(super) fn entries(&mut self, cookie: u64, verifier: [u8; 8], octets: u32) {
-        let arguments = self.add(READDIR, "");
+        let arguments = self.add_operation(READDIR, "");
         put_u64(arguments, cookie);
         arguments.extend_from_slice(&verifier);
         put_u32(arguments, octets);
@@ -230,7 +230,7 @@ impl Compound {
     }
 
     /// Appends the arguments to a call, with the data of a WRITE.
-    pub(super) fn put(&self, message: &mut Stream, data: Vec<u8>) {
+    pub(super) fn append_arguments(&self, message: &mut Stream, data: Vec<u8>) {
         // Tag, minor version, number of operations.
         [0, 0, self.operations.len() as u32].iter().for_each(|word| message.push(&word.to_be_bytes()));
         message.push(&self.octets);
@@ -270,7 +270,7 @@ pub(super) struct Results<'a> {
 
 impl<'a> Results<'a> {
     /// Moves to the results of the next such operation; operations in between have none.
-    pub(super) fn of(&mut self, wanted: Operation) -> Result<&mut Reader<'a>, Error> {
+    pub(super) fn results_of(&mut self, wanted: Operation) -> Result<&mut Reader<'a>, Error> {
         loop {
             let at = self.reader.offset();
             let (operation, _) = self.operations.next().ok_or(Error::Results(at))?;

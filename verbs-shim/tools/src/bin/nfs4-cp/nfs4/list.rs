@@ -26,11 +26,11 @@ impl<V: Provider> Nfs4<V> {
     ) -> Result<u64, Error> {
         let (mut cookie, mut verifier, mut number) = (0, [0; 8], 0);
         loop {
-            let mut compound = Compound::of(&directory.handle);
+            let mut compound = Compound::from_handle(&directory.handle);
             compound.entries(cookie, verifier, PAGE);
             let call = self.run(&compound)?;
             let mut results = compound.results(&call)?;
-            let reader = results.of(READDIR)?;
+            let reader = results.results_of(READDIR)?;
             verifier = *reader.array()?;
             let before = cookie;
             while reader.u32()? != 0 {

@@ -20,10 +20,10 @@ impl Location {
     pub(crate) fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix("nfs://")?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-        Some(Self::of(host, path).ok_or_else(|| format!("{text}: not nfs://HOST[:PORT]/PATH without `..`")))
+        Some(Self::from_parts(host, path).ok_or_else(|| format!("{text}: not nfs://HOST[:PORT]/PATH without `..`")))
     }
 
-    fn of(host: &str, path: &str) -> Option<Self> {
+    fn from_parts(host: &str, path: &str) -> Option<Self> {
         let (host, port) = match host.strip_prefix('[') {
             Some(bracketed) => {
                 let (host, port) = bracketed.split_once(']')?;

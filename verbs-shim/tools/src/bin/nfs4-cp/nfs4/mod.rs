@@ -96,12 +96,12 @@ impl<V: Provider> Nfs4<V> {
     /// Looks up a path, name by name.
     pub(crate) fn look_up(&self, path: &[String]) -> Result<Found, Error> {
         let mut compound = Compound::walk(path);
-        compound.add(GETFH, "");
+        compound.add_operation(GETFH, "");
         compound.attributes(&[Attributes::OF_FILE]);
         let call = self.run(&compound)?;
         let mut results = compound.results(&call)?;
-        let handle = results.of(GETFH)?.opaque()?.to_vec();
-        let attributes = Attributes::decode(results.of(GETATTR)?)?;
+        let handle = results.results_of(GETFH)?.opaque()?.to_vec();
+        let attributes = Attributes::decode(results.results_of(GETATTR)?)?;
         Ok(Found { handle, attributes })
     }
 
@@ -126,7 +126,7 @@ impl<V: Provider> Nfs4<V> {
 
     fn start_with(&self, compound: Compound, mut call: Call, data: Vec<u8>) -> Flight<V> {
         call.message().clear();
-        compound.put(call.message(), data);
+        compound.append_arguments(call.message(), data);
         call.set_results_length(compound.results_length());
         Flight { compound, pending: self.client.start(call) }
     }

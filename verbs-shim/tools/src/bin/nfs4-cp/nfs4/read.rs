@@ -71,7 +71,7 @@ impl<V: Provider> Nfs4<V> {
         for room in rooms {
             room.resize(count as usize, 0);
         }
-        let mut compound = Compound::of(&file.handle);
+        let mut compound = Compound::from_handle(&file.handle);
         compound.read(StateId::ANONYMOUS, offset, count);
         Ok(Transfer { flight: self.start(compound, call), offset, count })
     }
@@ -80,7 +80,7 @@ impl<V: Provider> Nfs4<V> {
         let compound = transfer.flight.compound.clone();
         let call = self.land(transfer.flight)?;
         let mut results = compound.results(&call)?;
-        let reader = results.of(READ)?;
+        let reader = results.results_of(READ)?;
         let (eof, at, count) = (reader.u32()? != 0, reader.offset(), reader.u32()?);
         if count as usize != call.result(0).len() {
             return Err(Error::Results(at));

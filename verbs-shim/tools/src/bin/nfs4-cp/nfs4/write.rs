@@ -60,7 +60,7 @@ impl<V: Provider> Nfs4<V> {
             Err(Error::Status(status)) if status.number == Status::NO_ENTRY => return Ok(NEW_FILE),
             call => call?,
         };
-        let attributes = Attributes::decode(compound.results(&call)?.of(GETATTR)?)?;
+        let attributes = Attributes::decode(compound.results(&call)?.results_of(GETATTR)?)?;
         match attributes.kind {
             Some(1) => Ok(attributes.mode.unwrap_or(NEW_FILE)),
             _ => Err(Error::NotAFile(attributes.kind_name())),
@@ -69,8 +69,8 @@ impl<V: Provider> Nfs4<V> {
 
     fn rename(&self, directory: &[String], from: &str, to: &str) -> Result<(), Error> {
         let mut compound = Compound::walk(directory);
-        compound.add(SAVEFH, "");
-        let arguments = compound.add(RENAME, to);
+        compound.add_operation(SAVEFH, "");
+        let arguments = compound.add_operation(RENAME, to);
         put_opaque(arguments, from.as_bytes());
         put_opaque(arguments, to.as_bytes());
         self.run(&compound).map(drop)
@@ -79,7 +79,7 @@ impl<V: Provider> Nfs4<V> {
     /// Removes the temporary file of a copy that failed. Returns the error to report.
     fn remove(&self, directory: &[String], name: String, error: Error) -> Error {
         let mut compound = Compound::walk(directory);
-        put_opaque(compound.add(REMOVE, &name), name.as_bytes());
+        put_opaque(compound.add_operation(REMOVE, &name), name.as_bytes());
         match self.run(&compound) {
             Ok(_) => error,
             Err(Error::Status(status)) if status.number == Status::NO_ENTRY => error,
@@ -103,7 +103,7 @@ impl<V: Provider> Nfs4<V> {
     fn identify(&self) -> Result<u64, Error> {
         let random = RandomState::new().hash_one(0);
         let mut compound = Compound::default();
-        let arguments = compound.add(SETCLIENTID, "");
+        let arguments = compound.add_operation(SETCLIENTID, "");
         put_u64(arguments, random);
         put_opaque(arguments, format!("nfs4-cp {} {random:016x}", process::id()).as_bytes());
         put_u32(arguments, 0);
@@ -112,10 +112,10 @@ impl<V: Provider> Nfs4<V> {
         put_u32(arguments, 0);
         let call = self.run(&compound)?;
         let mut results = compound.results(&call)?;
-        let reader = results.of(SETCLIENTID)?;
+        let reader = results.results_of(SETCLIENTID)?;
         let (client, verifier) = (reader.u64()?, reader.array::<8>()?);
         let mut compound = Compound::default();
-        let arguments = compound.add(SETCLIENTID_CONFIRM, "");
+        let arguments = compound.add_operation(SETCLIENTID_CONFIRM, "");
         put_u64(arguments, client);
         arguments.extend_from_slice(verifier);
         self.run(&compound)?;
@@ -138,17 +138,17 @@ impl<V: Provider> Nfs4<V> {
             }
         };
         let mut results = compound.results(&call)?;
-        let opened = Opened::decode(results.of(OPEN)?)?;
-        let handle = results.of(GETFH)?.opaque()?.to_vec();
-        let attributes = Attributes::decode(results.of(GETATTR)?)?;
+        let opened = Opened::decode(results.results_of(OPEN)?)?;
+        let handle = results.results_of(GETFH)?.opaque()?.to_vec();
+        let attributes = Attributes::decode(results.results_of(GETATTR)?)?;
         let file = Found { handle, attributes };
         let mut open = Open { file, state: opened.state, sequence: sequence + 1 };
         if opened.confirm {
             open.state = self.confirm(&mut open)?;
         }
         if let Some(delegation) = opened.delegation {
-            let mut compound = Compound::of(&open.file.handle);
-            compound.add(DELEGRETURN, "").extend_from_slice(&delegation.0);
+            let mut compound = Compound::from_handle(&open.file.handle);
+            compound.add_operation(DELEGRETURN, "").extend_from_slice(&delegation.0);
             self.run(&compound)?;
         }
         Ok(open)
@@ -157,17 +157,17 @@ impl<V: Provider> Nfs4<V> {
     fn confirm(&self, open: &mut Open) -> Result<StateId, Error> {
         let state = open.state;
         self.in_sequence(open, |compound, sequence| {
-            let arguments = compound.add(OPEN_CONFIRM, "");
+            let arguments = compound.add_operation(OPEN_CONFIRM, "");
             arguments.extend_from_slice(&state.0);
             put_u32(arguments, sequence);
         })
-        .and_then(|(compound, call)| Ok(StateId(*compound.results(&call)?.of(OPEN_CONFIRM)?.array()?)))
+        .and_then(|(compound, call)| Ok(StateId(*compound.results(&call)?.results_of(OPEN_CONFIRM)?.array()?)))
     }
 
     fn close(&self, open: &mut Open) -> Result<(), Error> {
         let state = open.state;
         self.in_sequence(open, |compound, sequence| {
-            let arguments = compound.add(CLOSE, "");
+            let arguments = compound.add_operation(CLOSE, "");
             put_u32(arguments, sequence);
             arguments.extend_from_slice(&state.0);
         })
@@ -179,7 +179,7 @@ impl<V: Provider> Nfs4<V> {
     fn in_sequence(&self, open: &mut Open, add: impl Fn(&mut Compound, u32)) -> Result<(Compound, Call), Error> {
         let mut patience = Patience::new(self.patience);
         loop {
-            let mut compound = Compound::of(&open.file.handle);
+            let mut compound = Compound::from_handle(&open.file.handle);
             add(&mut compound, open.sequence);
             let outcome = self.run(&compound);
             match &outcome {
@@ -222,20 +222,20 @@ impl<V: Provider> Nfs4<V> {
             spare.push(self.end_write(open, transfer, &mut verifier)?);
         }
         if verifier.is_some() {
-            let mut compound = Compound::of(&open.file.handle);
-            let arguments = compound.add(COMMIT, "");
+            let mut compound = Compound::from_handle(&open.file.handle);
+            let arguments = compound.add_operation(COMMIT, "");
             // Commits the whole file.
             put_u64(arguments, 0);
             put_u32(arguments, 0);
             let call = self.run(&compound)?;
-            same(&mut verifier, *compound.results(&call)?.of(COMMIT)?.array()?)?;
+            same(&mut verifier, *compound.results(&call)?.results_of(COMMIT)?.array()?)?;
         }
         Ok(at)
     }
 
     fn start_write(&self, open: &Open, offset: u64, call: Call, data: Vec<u8>) -> Result<Transfer<V>, Error> {
         let count = data.len() as u32;
-        let mut compound = Compound::of(&open.file.handle);
+        let mut compound = Compound::from_handle(&open.file.handle);
         compound.write(open.state, offset, count);
         Ok(Transfer { flight: self.start_with(compound, call, data), offset, count })
     }
@@ -251,7 +251,7 @@ impl<V: Provider> Nfs4<V> {
             let compound = transfer.flight.compound.clone();
             let mut call = self.land(transfer.flight)?;
             let mut results = compound.results(&call)?;
-            let reader = results.of(WRITE)?;
+            let reader = results.results_of(WRITE)?;
             let (at, count, _committed) = (reader.offset(), reader.u32()?, reader.u32()?);
             same(verifier, *reader.array()?)?;
             if count > transfer.count {
@@ -285,7 +285,7 @@ fn open_compound(client: u64, sequence: u32, path: &[String], mode: u32) -> Comp
     const CLAIM_NULL: u32 = 0;
     let (name, directory) = path.split_last().map_or(("", path), |(name, directory)| (name.as_str(), directory));
     let mut compound = Compound::walk(directory);
-    let arguments = compound.add(OPEN, name);
+    let arguments = compound.add_operation(OPEN, name);
     for word in [sequence, WRITE_ONLY, DENY_NOTHING] {
         put_u32(arguments, word);
     }
@@ -301,7 +301,7 @@ fn open_compound(client: u64, sequence: u32, path: &[String], mode: u32) -> Comp
     put_u32(arguments, mode & 0o777);
     put_u32(arguments, CLAIM_NULL);
     put_opaque(arguments, name.as_bytes());
-    compound.add(GETFH, "");
+    compound.add_operation(GETFH, "");
     compound.attributes(&[Attributes::OF_FILE]);
     compound
 }
