@@ -57,7 +57,7 @@ pub fn anonymize(octets: &[u8]) {
     }
 }
 
-fn records(mut reader: Reader<&[u8]>) -> Vec<Record> {
+fn records(mut reader: Reader<'_>) -> Vec<Record> {
     let (mut records, mut octets) = (Vec::new(), 0);
     while octets < FILE_OCTETS {
         let Some(Ok(Frame { number, time, link, data, length })) = reader.next() else { break };

@@ -39,7 +39,7 @@ pub fn frames(octets: &[u8]) {
     }
 }
 
-fn file(mut reader: Reader<&[u8]>) {
+fn file(mut reader: Reader<'_>) {
     let mut config = Config::default();
     config.verify_crc = true;
     let mut run = Run::new(config, None);

@@ -10,14 +10,14 @@ use std::io::{self, Read, Write};
 use rpcrdma_dissector::{Config, Dissector, Event, Reader, Transaction};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    watch(io::stdin().lock(), &mut io::stdout().lock())
+    watch(io::stdin(), &mut io::stdout().lock())
 }
 
 /// Reads a capture to its end, however long it takes to come.
 ///
 /// # Errors
 /// The errors of `input` and `out`, and the first damage of the capture.
-pub fn watch(input: impl Read, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn watch(input: impl Read + Send, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut reader = Reader::new(input)?;
     let mut dissector = Dissector::new(Config::default());
     while let Some(frame) = reader.next() {

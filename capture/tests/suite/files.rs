@@ -8,7 +8,7 @@ use rpcrdma_dissector::{Capture, FileError, Problem, Reader, Time};
 use crate::transcode::{self, Pcap, Pcapng, Record};
 
 /// All frames of a file, and the error it ends with.
-fn frames(file: impl Read) -> (Vec<Record>, Option<FileError>) {
+fn frames(file: impl Read + Send) -> (Vec<Record>, Option<FileError>) {
     let mut reader = match Reader::new(file) {
         Ok(reader) => reader,
         Err(error) => return (Vec::new(), Some(error)),

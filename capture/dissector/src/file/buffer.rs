@@ -3,15 +3,15 @@
 use core::ops::Range;
 use std::io::{self, Read};
 
-use super::compression::{Decompressing, MAGIC_LEN};
+use super::compression::{Decompressing, Input, MAGIC_LEN};
 use super::error::{FileError, Problem};
 
 /// Small enough to stay in the cache, large enough to make the cost of read calls negligible.
 pub(super) const CAPACITY: usize = 256 << 10;
 
 /// A window onto the file that only moves forward.
-pub(super) struct Buffer<R> {
-    input: Decompressing<R>,
+pub(super) struct Buffer<'r> {
+    input: Decompressing<'r>,
     octets: Vec<u8>,
     /// The part of `octets` that is read but not used.
     start: usize,
@@ -22,9 +22,9 @@ pub(super) struct Buffer<R> {
     failed: Option<io::Error>,
 }
 
-impl<R: Read> Buffer<R> {
+impl<'r> Buffer<'r> {
     /// Reads and decompresses `read`, `capacity` octets at a time, or more if one item of the file needs more.
-    pub(super) fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
+    pub(super) fn with_capacity(capacity: usize, read: Input<'r>) -> Result<Self, FileError> {
         let octets = vec![0; capacity.max(MAGIC_LEN)];
         let mut buffer = Self { input: Decompressing::Plain(read), octets, start: 0, end: 0, offset: 0, failed: None };
         buffer.fill(MAGIC_LEN)?;
@@ -86,7 +86,7 @@ impl<R: Read> Buffer<R> {
     }
 
     /// Reads on until the buffer is full, and returns a buffer that holds the same octets and no more.
-    pub(super) fn preview(&mut self) -> Buffer<io::Empty> {
+    pub(super) fn preview(&mut self) -> Buffer<'static> {
         if let Err(FileError { problem: Problem::Unreadable(error) | Problem::Compression(error), .. }) =
             self.refill(self.octets.len())
         {
@@ -94,7 +94,8 @@ impl<R: Read> Buffer<R> {
         }
         let octets = self.available().to_vec();
         let end = octets.len();
-        Buffer { input: Decompressing::Plain(io::empty()), octets, start: 0, end, offset: self.offset, failed: None }
+        let input = Decompressing::Plain(Box::new(io::empty()));
+        Buffer { input, octets, start: 0, end, offset: self.offset, failed: None }
     }
 
     fn unreadable(&self, error: io::Error) -> FileError {

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::clock::{Clock, ClockSteps};
+use super::compression::Input;
 use super::error::{FileError, Problem};
 use super::frame::Frame;
 use super::reader::Reader;
 use super::sorter::Sorter;
 
 /// An opened input.
-type OpenStream = Box<dyn Read + Send>;
+type OpenStream = Input<'static>;
 
 /// The frames of several files, numbered consecutively.
 ///
@@ -26,7 +27,7 @@ type OpenStream = Box<dyn Read + Send>;
 pub struct Capture {
     /// In reverse order: the next one is last.
     inputs: Vec<QueuedFile>,
-    current: Option<(String, Reader<OpenStream>)>,
+    current: Option<(String, Reader<'static>)>,
     /// Frames of the current file that wait for earlier ones, if the file is in disorder.
     sorter: Option<Box<Sorter>>,
     /// True if a capture may still be running that writes the current file or one of the streams: then no frame waits.

@@ -16,20 +16,22 @@ const ZSTANDARD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// The largest window of `zstd --long` without an argument; larger ones are refused.
 const WINDOW: u64 = 128 << 20;
 
-/// A compressed input, with the octets that were already taken put back in front.
-type Rewound<R> = BufReader<Chain<Cursor<Vec<u8>>, Uninterrupted<R>>>;
+/// Input of a reader. A call for each buffer of octets costs nothing, and each decoder exists once.
+pub(super) type Input<'r> = Box<dyn Read + Send + 'r>;
+/// A compressed input, with the octets that were already consumed put back in front.
+type Rewound<'r> = BufReader<Chain<Cursor<Vec<u8>>, Uninterrupted<Input<'r>>>>;
 
 /// Source of a file's octets.
-pub(super) enum Decompressing<R> {
-    Plain(R),
-    Gzip(Box<Gzip<Rewound<R>>>),
-    Zstandard(Box<Zstandard<Rewound<R>>>),
+pub(super) enum Decompressing<'r> {
+    Plain(Input<'r>),
+    Gzip(Box<Gzip<Rewound<'r>>>),
+    Zstandard(Box<Zstandard<Rewound<'r>>>),
 }
 
-impl<R: Read> Decompressing<R> {
+impl<'r> Decompressing<'r> {
     /// The decoder for a file that begins with `start`, which was taken from `read`; gives `read` back if the file is
     /// not compressed.
-    pub(super) fn compressed(start: &[u8], read: R) -> Result<Self, R> {
+    pub(super) fn compressed(start: &[u8], read: Input<'r>) -> Result<Self, Input<'r>> {
         let source = |read| BufReader::new(Cursor::new(start.to_vec()).chain(Uninterrupted(read)));
         if start.starts_with(&GZIP) {
             Ok(Self::Gzip(Box::new(Gzip::new(source(read)))))
@@ -45,7 +47,7 @@ impl<R: Read> Decompressing<R> {
     }
 }
 
-impl<R: Read> Read for Decompressing<R> {
+impl Read for Decompressing<'_> {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(read) => read.read(octets),

@@ -12,8 +12,6 @@
 //! Records are emitted whole, like those of a pcap file of this link type: `link/erf.rs` knows the rest. Nothing but
 //! the records themselves shows that a file is one, so several in a row have to be plausible.
 
-use std::io::Read;
-
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
 use super::frame::{LinkType, Time};
@@ -85,7 +83,7 @@ impl RecordHeader {
 
 /// Recognises the format; nothing is used.
 #[cold]
-pub(super) fn is_erf<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, FileError> {
+pub(super) fn is_erf(buffer: &mut Buffer<'_>) -> Result<bool, FileError> {
     let (mut at, mut first) = (0, None);
     for _ in 0..RECORDS {
         if !buffer.fill(at + HEADER_LEN)? {
@@ -105,7 +103,7 @@ pub(super) fn is_erf<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, FileError>
 /// The next record; none at the end of the file.
 #[cold]
 #[inline(never)]
-pub(super) fn next<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
+pub(super) fn next(buffer: &mut Buffer<'_>) -> Result<Option<Record>, FileError> {
     let offset = buffer.offset();
     let ends_inside = || FileError::new(offset, Problem::EndsInside("a record"));
     buffer.fill(HEADER_LEN)?;

@@ -13,7 +13,7 @@ const BEGINNING: usize = 4 << 10;
 ///
 /// # Errors
 /// If the file cannot be read, or is no capture.
-pub fn first_frame(file: impl Read) -> Result<Option<Time>, FileError> {
+pub fn first_frame(file: impl Read + Send) -> Result<Option<Time>, FileError> {
     let mut reader = match Reader::with_capacity(BEGINNING, file) {
         Err(error) if error.is_damage() => return Ok(None),
         reader => reader?,

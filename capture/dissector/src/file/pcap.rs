@@ -13,8 +13,6 @@
 //! Kuznetzov's patched libpcap wrote records with a longer header, which some devices still do: 8 more octets with the
 //! interface, the ethertype and the direction.
 
-use std::io::Read;
-
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
 use super::frame::{LinkType, Time};
@@ -56,7 +54,7 @@ fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64, usize)> {
 
 impl Pcap {
     /// The file header, or none if the file has another format; then nothing is used.
-    pub(super) fn open<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Self>, FileError> {
+    pub(super) fn open(buffer: &mut Buffer<'_>) -> Result<Option<Self>, FileError> {
         let recognised = buffer.available().first_chunk().and_then(|magic| recognise(*magic));
         let Some((order, unit, more_header_length)) = recognised else { return Ok(None) };
         if !buffer.fill(FILE_HEADER_LEN)? {
@@ -71,7 +69,7 @@ impl Pcap {
 
     /// The next record; none at the end of the file.
     #[inline]
-    pub(super) fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
+    pub(super) fn next(&mut self, buffer: &mut Buffer<'_>) -> Result<Option<Record>, FileError> {
         let offset = buffer.offset();
         if !buffer.fill(RECORD_HEADER_LEN)? {
             let left = buffer.available().is_empty();

@@ -9,8 +9,6 @@
 //! ```
 //! <https://datatracker.ietf.org/doc/html/draft-ietf-opsawg-pcapng>
 
-use std::io::Read;
-
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
 use super::frame::{LinkType, Time};
@@ -145,7 +143,7 @@ fn split_words<const N: usize>(octets: &[u8]) -> Option<([[u8; 4]; N], &[u8])> {
 
 impl Pcapng {
     /// Recognises the format, whose first block is a Section Header; nothing is used.
-    pub(super) fn open<R: Read>(buffer: &Buffer<R>) -> Option<Self> {
+    pub(super) fn open(buffer: &Buffer<'_>) -> Option<Self> {
         let recognised = buffer.available().starts_with(&SECTION_HEADER.to_be_bytes());
         // The order is set by the Section Header, which is read as a block before all others.
         recognised.then(|| Self { order: OctetOrder::Little, interfaces: Vec::new() })
@@ -153,7 +151,7 @@ impl Pcapng {
 
     /// The next packet; none at the end of the file.
     #[inline]
-    pub(super) fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
+    pub(super) fn next(&mut self, buffer: &mut Buffer<'_>) -> Result<Option<Record>, FileError> {
         loop {
             let offset = buffer.offset();
             let Some((kind, length)) = self.block_start(buffer)? else { return Ok(None) };
@@ -173,7 +171,7 @@ impl Pcapng {
 
     /// Type and length of the next block, none of which is used yet; none at the end of the file.
     #[inline]
-    fn block_start<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<(u32, usize)>, FileError> {
+    fn block_start(&mut self, buffer: &mut Buffer<'_>) -> Result<Option<(u32, usize)>, FileError> {
         let offset = buffer.offset();
         if !buffer.fill(BLOCK_START_LEN)? {
             let over = buffer.available().is_empty();
@@ -193,7 +191,7 @@ impl Pcapng {
 
     /// The start of a section, none of which is used yet: sets the octet order, and forgets the interfaces of the
     /// previous section.
-    fn section<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<(), FileError> {
+    fn section(&mut self, buffer: &mut Buffer<'_>) -> Result<(), FileError> {
         if !buffer.fill(BLOCK_START_LEN + 4)? {
             return Err(FileError::new(buffer.offset(), ENDS_INSIDE_BLOCK));
         }
@@ -206,7 +204,7 @@ impl Pcapng {
         Ok(())
     }
 
-    fn interface<R: Read>(&mut self, buffer: &mut Buffer<R>, length: usize) -> Result<(), FileError> {
+    fn interface(&mut self, buffer: &mut Buffer<'_>, length: usize) -> Result<(), FileError> {
         let offset = buffer.offset();
         self.fill_block(buffer, length)?;
         let body = buffer.available().get(BLOCK_START_LEN..length.saturating_sub(BLOCK_END_LEN)).unwrap_or_default();
@@ -221,7 +219,7 @@ impl Pcapng {
 
     /// Makes a block available that is read as a whole.
     #[inline]
-    fn fill_block<R: Read>(&self, buffer: &mut Buffer<R>, length: usize) -> Result<(), FileError> {
+    fn fill_block(&self, buffer: &mut Buffer<'_>, length: usize) -> Result<(), FileError> {
         let offset = buffer.offset();
         check_length(u32::try_from(length).unwrap_or(u32::MAX), offset)?;
         if buffer.fill(length)? { Ok(()) } else { Err(FileError::new(offset, ENDS_INSIDE_BLOCK)) }
@@ -229,7 +227,7 @@ impl Pcapng {
 
     /// Uses the length at the end of a block. If the two lengths of a block differ, one of them is damaged.
     #[inline]
-    fn block_end<R: Read>(&self, buffer: &mut Buffer<R>, length: usize, offset: u64) -> Result<(), FileError> {
+    fn block_end(&self, buffer: &mut Buffer<'_>, length: usize, offset: u64) -> Result<(), FileError> {
         let end = buffer.available().first_chunk().map(|octets| self.order.u32(*octets) as usize);
         buffer.consume(BLOCK_END_LEN);
         if end == Some(length) {
@@ -239,7 +237,7 @@ impl Pcapng {
     }
 
     #[inline]
-    fn packet<R: Read>(&self, buffer: &mut Buffer<R>, kind: u32, length: usize) -> Result<Record, FileError> {
+    fn packet(&self, buffer: &mut Buffer<'_>, kind: u32, length: usize) -> Result<Record, FileError> {
         let offset = buffer.offset();
         self.fill_block(buffer, length)?;
         let header = self.packet_header(buffer.available(), kind, length);

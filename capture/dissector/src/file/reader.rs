@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::buffer::{Buffer, CAPACITY};
+use super::compression::Input;
 use super::erf;
 use super::error::FileError;
 use super::foreign;
@@ -28,8 +29,8 @@ use super::record::Record;
 /// }
 /// # Ok::<(), rpcrdma_dissector::FileError>(())
 /// ```
-pub struct Reader<R: Read> {
-    buffer: Buffer<R>,
+pub struct Reader<'r> {
+    buffer: Buffer<'r>,
     format: Option<Format>,
     record: Record,
     number: u64,
@@ -44,7 +45,7 @@ enum Format {
 
 impl Format {
     #[inline]
-    fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
+    fn next(&mut self, buffer: &mut Buffer<'_>) -> Result<Option<Record>, FileError> {
         match self {
             Self::Pcap(pcap) => pcap.next(buffer),
             Self::Pcapng(pcapng) => pcapng.next(buffer),
@@ -53,11 +54,12 @@ impl Format {
     }
 }
 
-impl<R: Read> Reader<R> {
+impl<'r> Reader<'r> {
     /// Starts reading a file: waits for the header.
     ///
-    /// # Errors [`FileError`] if the file cannot be read, is not a capture file, or ends inside the header.
-    pub fn new(read: R) -> Result<Self, FileError> {
+    /// # Errors
+    /// [`FileError`] if the file cannot be read, is not a capture file, or ends inside the header.
+    pub fn new(read: impl Read + Send + 'r) -> Result<Self, FileError> {
         Self::with_capacity(CAPACITY, read)
     }
 
@@ -66,7 +68,11 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
+    pub fn with_capacity(capacity: usize, read: impl Read + Send + 'r) -> Result<Self, FileError> {
+        Self::open(capacity, Box::new(read))
+    }
+
+    fn open(capacity: usize, read: Input<'r>) -> Result<Self, FileError> {
         let mut buffer = Buffer::with_capacity(capacity, read)?;
         buffer.fill(4)?;
         let format = if let Some(pcap) = Pcap::open(&mut buffer)? {
@@ -82,8 +88,8 @@ impl<R: Read> Reader<R> {
     }
 
     /// The same, if `frames` frames of the same capture came before this file.
-    pub(super) fn after(read: R, frames: u64) -> Result<Self, FileError> {
-        Ok(Self { number: frames, ..Self::new(read)? })
+    pub(super) fn after(read: Input<'r>, frames: u64) -> Result<Self, FileError> {
+        Ok(Self { number: frames, ..Self::open(CAPACITY, read)? })
     }
 
     /// The next frame; none at the end of the file, and after an error.

@@ -10,7 +10,6 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::io::Read;
 
 use super::clock::{DISORDER, SET_BACK};
 use super::error::FileError;
@@ -81,7 +80,7 @@ impl Sorter {
     }
 
     /// Goes to the next frame in the order of times; false if there is none.
-    pub(super) fn advance<R: Read>(&mut self, reader: &mut Reader<R>) -> Result<bool, FileError> {
+    pub(super) fn advance(&mut self, reader: &mut Reader<'_>) -> Result<bool, FileError> {
         loop {
             self.fill(reader);
             let is_set_back = self.is_set_back();
@@ -112,7 +111,7 @@ impl Sorter {
         self.moved
     }
 
-    fn fill<R: Read>(&mut self, reader: &mut Reader<R>) {
+    fn fill(&mut self, reader: &mut Reader<'_>) {
         while !self.has_ended && !self.ahead.is_full() {
             match reader.advance() {
                 Ok(true) => self.hold(&reader.frame()),
