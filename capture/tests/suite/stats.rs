@@ -121,15 +121,15 @@ fn a_connection_is_told_with_what_was_agreed() {
     let [connection] = statistics.connections.as_slice() else { panic!("{:?}", statistics.connections) };
     assert_eq!((connection.connection, connection.port, connection.set_up), (1, Some(20049), true));
     assert_eq!((connection.active.address.as_str(), connection.passive.address.as_str()), ("192.0.2.2", "192.0.2.1"));
-    assert_eq!((connection.active.packets, connection.passive.packets), (432, 1137));
-    assert_eq!((connection.active.sequence_errors, connection.passive.missed), (9, 0));
+    assert_eq!((connection.active.counts.packets, connection.passive.counts.packets), (432, 1137));
+    assert_eq!((connection.active.counts.sequence_errors, connection.passive.counts.missed), (9, 0));
     assert_eq!(connection.inline, Some(Inline { call_octets: 4096, reply_octets: 4096 }));
     assert_eq!(connection.active.remote_invalidation, Some(true));
     assert_eq!(connection.passive.remote_invalidation, Some(false));
     assert_eq!(connection.remote_invalidation, Some(false));
     let always = |value| Range { min: Some(value), max: Some(value), last: Some(value) };
     assert_eq!((connection.credits.requested, connection.credits.granted), (always(128), always(64)));
-    assert!(connection.passive.retransmitted > 0);
+    assert!(connection.passive.counts.retransmitted > 0);
 }
 
 #[test]

@@ -459,8 +459,8 @@ fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str) -> M
             (count(u64::from(connection.connection)))
             td { (arrow) " " (end.address) }
             td { (connection.carrier) }
-            (count(end.packets)) (count(end.retransmitted + end.replaced)) (count(end.timeouts)) (count(end.sequence_errors)) (count(end.not_ready))
-            (count(end.failed)) (count(end.missed))
+            (count(end.counts.packets)) (count(end.counts.retransmitted + end.counts.replaced)) (count(end.counts.timeouts)) (count(end.counts.sequence_errors)) (count(end.counts.not_ready))
+            (count(end.counts.failed)) (count(end.counts.missed))
             td {
                 @match (granted.min, granted.max) {
                     (Some(min), Some(max)) if min == max => (min),

@@ -1,7 +1,7 @@
 //! Summary of a capture in five sentences, each with its figures.
 
 use rpcrdma::rules::Severity;
-use rpcrdma_dissector::Transaction;
+use rpcrdma_dissector::{Counts, Transaction};
 
 use super::Finished;
 use crate::called::called_within;
@@ -10,7 +10,6 @@ use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped};
 use crate::gaps::Gap;
 use crate::slow::longest;
-use crate::stats::EndReport;
 use crate::stats::text::twice;
 
 /// The most connections whose missing direction gets a sentence of its own.
@@ -139,14 +138,15 @@ fn latency(finished: &Finished<'_>) -> Option<String> {
 fn network(finished: &Finished<'_>) -> String {
     let ends =
         || finished.statistics.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
-    let sum = |of: fn(&EndReport) -> u64| ends().map(of).sum::<u64>();
-    let (packets, again) = (sum(|end| end.packets), sum(|end| end.retransmitted + end.replaced));
-    let (naks, not_ready, failed) = (sum(|end| end.sequence_errors), sum(|end| end.not_ready), sum(|end| end.failed));
+    let sum = |of: fn(&Counts) -> u64| ends().map(|end| of(&end.counts)).sum::<u64>();
+    let (packets, again) = (sum(|counts| counts.packets), sum(|counts| counts.retransmitted + counts.replaced));
+    let (naks, not_ready, failed) =
+        (sum(|counts| counts.sequence_errors), sum(|counts| counts.not_ready), sum(|counts| counts.failed));
     let losses = [
         (naks, "negative acknowledgement", "negative acknowledgements"),
-        (sum(|end| end.timeouts), "time-out", "time-outs"),
-        (sum(|end| end.implied_naks), "implied negative acknowledgement", "implied negative acknowledgements"),
-        (sum(|end| end.causes_not_seen), "cause not seen", "causes not seen"),
+        (sum(|counts| counts.timeouts), "time-out", "time-outs"),
+        (sum(|counts| counts.implied_naks), "implied negative acknowledgement", "implied negative acknowledgements"),
+        (sum(|counts| counts.causes_not_seen), "cause not seen", "causes not seen"),
     ];
     let after = match losses.iter().map(|(count, ..)| count).sum() {
         0 => String::new(),
@@ -166,7 +166,7 @@ fn network(finished: &Finished<'_>) -> String {
         (not_ready, "'receiver not ready'", "'receiver not ready'"),
         (failed, "operation refused for good", "operations refused for good"),
     ]);
-    let copies = match sum(|end| end.duplicates) {
+    let copies = match sum(|counts| counts.duplicates) {
         0 => String::new(),
         copies => format!(" Left out: {}.", twice(copies, packets)),
     };
@@ -196,8 +196,11 @@ fn rules(finished: &Finished<'_>) -> String {
 
 fn missing(finished: &Finished<'_>) -> String {
     let statistics = &finished.statistics;
-    let missed: u64 =
-        statistics.connections.iter().map(|connection| connection.active.missed + connection.passive.missed).sum();
+    let missed: u64 = statistics
+        .connections
+        .iter()
+        .map(|connection| connection.active.counts.missed + connection.passive.counts.missed)
+        .sum();
     let late = statistics.connections.iter().filter(|connection| !connection.set_up).count() as u64;
     let directions = finished.gaps.directions.len() as u64 + finished.gaps.directions_left_out;
     let lacks = several([

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 
 use rpcrdma::private_data::Flags;
-use rpcrdma_dissector::{Address, ClockSteps, EndLatencies, Message, Report, Side, Summary};
+use rpcrdma_dissector::{Address, ClockSteps, Counts, EndLatencies, Message, Report, Side, Summary};
 
 use super::histogram::Histogram;
 use super::permitted::PermittedMessages;
@@ -182,7 +182,7 @@ impl PerConnection {
     }
 }
 
-/// One end of a connection. It has fields of its own for the counts of the carriers, so that JSON stays as it is if those change.
+/// One end of a connection.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct EndReport {
@@ -194,32 +194,10 @@ pub struct EndReport {
     pub tcp_port: Option<u16>,
     /// True if it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
     pub remote_invalidation: Option<bool>,
-    /// Packets sent by the end.
-    pub packets: u64,
-    /// Packets it sent again that the capture holds from before.
-    pub retransmitted: u64,
-    /// Copies of its packets, which the capture or the network made. No other count includes them.
-    pub duplicates: u64,
-    /// Packets it sent again that the capture does not hold from before.
-    pub replaced: u64,
-    /// Times that it got no acknowledgement.
-    pub timeouts: u64,
-    /// Times it sent an RDMA Read request again because a response was missing.
-    pub implied_naks: u64,
-    /// Times it sent packets again, and the capture does not show why.
-    pub causes_not_seen: u64,
-    /// Packets that came before one with a smaller number, and acknowledgements before what they acknowledge.
-    pub early: u64,
-    /// Negative acknowledgements for a hole that it sent.
-    pub sequence_errors: u64,
-    /// "Receiver not ready" sent by the end.
-    pub not_ready: u64,
-    /// Operations that the end refused permanently.
-    pub failed: u64,
-    /// Packets of it that the capture does not hold.
-    pub missed: u64,
-    /// Data packets that belong to no operation the capture holds the start of.
-    pub orphans: u64,
+    /// Counts of the packets of the end.
+    #[serde(flatten, serialize_with = "EndCounts::serialize")]
+    #[schemars(with = "EndCounts")]
+    pub counts: Counts,
     /// Number of measurements of the time to acknowledge.
     pub acknowledgements: u64,
     /// The least of these times.
@@ -233,6 +211,38 @@ pub struct EndReport {
     /// In version 2: how many messages it has permitted the other end to send. In family A the sum of what its messages grant,
     /// in family B what the last of them says.
     pub permitted_messages: Option<u64>,
+}
+
+/// Names of the [`Counts`] of an end in records, which stay if those of the library change.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[serde(remote = "Counts")]
+struct EndCounts {
+    /// Packets sent by the end.
+    packets: u64,
+    /// Packets it sent again that the capture holds from before.
+    retransmitted: u64,
+    /// Copies of its packets, which the capture or the network made. No other count includes them.
+    duplicates: u64,
+    /// Packets it sent again that the capture does not hold from before.
+    replaced: u64,
+    /// Times that it got no acknowledgement.
+    timeouts: u64,
+    /// Times it sent an RDMA Read request again because a response was missing.
+    implied_naks: u64,
+    /// Times it sent packets again, and the capture does not show why.
+    causes_not_seen: u64,
+    /// Packets that came before one with a smaller number, and acknowledgements before what they acknowledge.
+    early: u64,
+    /// Negative acknowledgements for a hole that it sent.
+    sequence_errors: u64,
+    /// "Receiver not ready" sent by the end.
+    not_ready: u64,
+    /// Operations that the end refused permanently.
+    failed: u64,
+    /// Packets of it that the capture does not hold.
+    missed: u64,
+    /// Data packets that belong to no operation the capture holds the start of.
+    orphans: u64,
 }
 
 /// The largest Send in each direction.
@@ -578,19 +588,7 @@ impl EndReport {
             queue_pair: end.queue_pair.map(|queue_pair| format!("{queue_pair:#08x}")),
             tcp_port: end.port,
             remote_invalidation: connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION)),
-            packets: counts.packets,
-            retransmitted: counts.retransmitted,
-            duplicates: counts.duplicates,
-            replaced: counts.replaced,
-            timeouts: counts.timeouts,
-            implied_naks: counts.implied_naks,
-            causes_not_seen: counts.causes_not_seen,
-            early: counts.early,
-            sequence_errors: counts.sequence_errors,
-            not_ready: counts.not_ready,
-            failed: counts.failed,
-            missed: counts.missed,
-            orphans: counts.orphans,
+            counts: *counts,
             acknowledgements: counts.acknowledgements.map_or(0, |measured| measured.count),
             acknowledgement_least_ns: counts.acknowledgements.map(|measured| measured.least),
             acknowledgement_median_ns: counts.acknowledgements.map(|measured| measured.median),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rpcrdma_dissector::Time;
+use rpcrdma_dissector::{Counts, Time};
 
 use super::intervals::IntervalStatistics;
 use super::record::{
@@ -19,18 +19,18 @@ const INTERVAL_WIDTH: usize = 120;
 const INTERVAL_WHOLE: usize = 113;
 
 /// A count of an end, and the heading of its column.
-type EndCount = (&'static str, fn(&EndReport) -> u64);
+type EndCount = (&'static str, fn(&Counts) -> u64);
 
 const END_COUNTS: [EndCount; 9] = [
-    ("packets", |end| end.packets),
-    ("retransmitted", |end| end.retransmitted),
-    ("replaced", |end| end.replaced),
-    ("early", |end| end.early),
-    ("sequence_errors", |end| end.sequence_errors),
-    ("not_ready", |end| end.not_ready),
-    ("failed", |end| end.failed),
-    ("missed", |end| end.missed),
-    ("orphans", |end| end.orphans),
+    ("packets", |counts| counts.packets),
+    ("retransmitted", |counts| counts.retransmitted),
+    ("replaced", |counts| counts.replaced),
+    ("early", |counts| counts.early),
+    ("sequence_errors", |counts| counts.sequence_errors),
+    ("not_ready", |counts| counts.not_ready),
+    ("failed", |counts| counts.failed),
+    ("missed", |counts| counts.missed),
+    ("orphans", |counts| counts.orphans),
 ];
 
 impl Statistics {
@@ -96,9 +96,9 @@ impl Statistics {
             text.line(&sorted)?;
         }
         let ends = || self.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
-        let copies: u64 = ends().map(|end| end.duplicates).sum();
+        let copies: u64 = ends().map(|end| end.counts.duplicates).sum();
         if copies > 0 {
-            text.line(&twice(copies, ends().map(|end| end.packets).sum()))?;
+            text.line(&twice(copies, ends().map(|end| end.counts.packets).sum()))?;
         }
         let other = self.other;
         if other.connections > 0 {
@@ -149,8 +149,12 @@ impl Statistics {
             text.line(&format!("   credits {}", credits(connection)))?;
             for end in [&connection.active, &connection.passive] {
                 recoveries(text, end)?;
-                if end.duplicates > 0 {
-                    text.line(&format!("   sent by {}: {}", end.address, twice(end.duplicates, end.packets)))?;
+                if end.counts.duplicates > 0 {
+                    text.line(&format!(
+                        "   sent by {}: {}",
+                        end.address,
+                        twice(end.counts.duplicates, end.counts.packets)
+                    ))?;
                 }
             }
             if let Some((requester, responder)) = connection.requester_median_ns.zip(connection.responder_median_ns) {
@@ -283,7 +287,7 @@ impl Statistics {
 
 /// Writes why an end sent packets again.
 fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
-    let EndReport { address, timeouts, implied_naks, causes_not_seen, .. } = end;
+    let (address, Counts { timeouts, implied_naks, causes_not_seen, .. }) = (&end.address, &end.counts);
     let unseen = format!("cause not seen, {}", counted(*causes_not_seen, "time"));
     for (count, times, why) in [
         (timeouts, counted(*timeouts, "time-out"), "got no acknowledgement"),
@@ -512,7 +516,7 @@ fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
     let name = format!("{number} {arrow}");
     let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
     let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
-    [name, queue_pair].into_iter().chain(END_COUNTS.map(|(_, count)| grouped(count(end)))).collect()
+    [name, queue_pair].into_iter().chain(END_COUNTS.map(|(_, count)| grouped(count(&end.counts)))).collect()
 }
 
 fn invalidation(connection: &ConnectionStatistics) -> String {
