@@ -563,8 +563,16 @@ fn no_feature_adds_a_variant_or_field_to_an_exhaustive_type() {
 }
 
 /// Packages whose functions take no group of parameters as a tuple: a structure gives each a name.
-const WITHOUT_TUPLES: [&str; 7] =
-    ["capture/dissector", "capture/answers", "capture", "capture/viewer", "core/capi", "core/firmware", "fuzz/gen"];
+const WITHOUT_TUPLES: [&str; 8] = [
+    "capture/dissector",
+    "capture/answers",
+    "capture",
+    "capture/viewer",
+    "core/capi",
+    "core/firmware",
+    "verbs-shim",
+    "fuzz/gen",
+];
 
 /// The text up to the bracket that closes the first one, which is left out.
 fn bracketed(text: &str) -> &str {
