@@ -20,7 +20,7 @@ const NAMED: usize = 8;
 
 /// Files that can be read, in the order of reading.
 pub(crate) struct Inputs {
-    /// Each with the time of its first frame, if that is known.
+    /// Each with the time of the first frame, if known.
     files: Vec<(PathBuf, Option<Time>)>,
     /// The file, if there is only one: there may be more than a process may have open.
     only: Option<File>,
@@ -36,7 +36,7 @@ impl Inputs {
     /// given, as does a file without frames.
     ///
     /// # Errors
-    /// If one of them is found to be unreadable: what is wrong with all of them but the last was printed.
+    /// If a file is unreadable; errors of all unreadable files but the last were printed.
     pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let (mut files, mut length, mut failed, mut only) = (Vec::new(), 0, None, None);
         for path in paths {
@@ -58,7 +58,7 @@ impl Inputs {
         Ok(Self { files, only, length, reordered })
     }
 
-    /// `true` if one of them is a stream.
+    /// `true` if one input is a stream.
     pub(crate) fn are_live(&self) -> bool {
         self.files.iter().any(|(path, _)| is_stream(path))
     }
@@ -83,9 +83,9 @@ impl Inputs {
         format!("reading files in the order of their first frames: {}{more}", named.join(", "))
     }
 
-    /// The capture in the files, and the bar that shows how far it is read.
+    /// Returns the capture in the files, and the progress bar of reading.
     ///
-    /// Of several files, each is opened only when its turn comes.
+    /// Each of several files is opened when the one before is read.
     pub(crate) fn open(&mut self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
         let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal() && !is_spooled();
         let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
@@ -102,16 +102,16 @@ impl Inputs {
     }
 }
 
-/// Known properties of an input before it is read.
+/// Properties of an input that are known before reading.
 #[derive(Default)]
 struct Looked {
     octets: u64,
     first: Option<Time>,
-    /// The file itself, from its beginning; a stream is opened when it is read.
+    /// The file, open at the beginning; a stream is opened later.
     file: Option<File>,
 }
 
-/// Octets of a file and the time of its first frame, nothing for a stream, or why it cannot be read.
+/// Octets of a file and the time of the first frame; nothing for a stream; or the reason why the file is unreadable.
 fn look(path: &Path) -> Result<Looked, String> {
     if is_stdin(path) {
         return match io::stdin().is_terminal() {
@@ -137,7 +137,7 @@ fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Returns true if more may be written while it is read: it is a pipe, for example.
+/// Returns true if more may be written during reading, as to a pipe.
 fn is_stream(path: &Path) -> bool {
     let is_file = |file: File| file.metadata().is_ok_and(|metadata| metadata.is_file());
     if is_stdin(path) { !stdin().is_ok_and(is_file) } else { !path.is_file() }
@@ -155,7 +155,7 @@ fn bar(length: u64) -> ProgressBar {
     bar
 }
 
-/// A file that is opened when it is first read.
+/// A file that is opened by the first read.
 struct OpenedInput {
     path: PathBuf,
     opened: Option<OpenedInputs>,
@@ -178,7 +178,7 @@ impl OpenedInputs {
     }
 }
 
-/// Standard input without the buffer in front of it, which would hide from a waiting thread that there is something to
+/// Standard input without a buffer in front, which would hide from a waiting thread that there is something to
 /// read.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {

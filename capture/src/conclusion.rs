@@ -1,4 +1,4 @@
-//! End of a command: its exit status, its notices on standard error, and, as JSON, the last record.
+//! End of a command: exit status, notices on standard error, and, as JSON, the last record.
 
 use rpcrdma_answers::findings::FindingTotals;
 use rpcrdma_answers::gaps::Gap;
@@ -13,13 +13,13 @@ use crate::spool::write_record;
 /// The end of a command.
 pub(crate) struct Conclusion {
     summary: CommandSummary,
-    /// True if it ends with a record.
+    /// True if the output ends with a record.
     is_record: bool,
     quiet: bool,
 }
 
 impl Conclusion {
-    /// Returns the conclusion of a command, with a record if it prints JSON.
+    /// Returns the conclusion of a command, with a record if the output is JSON.
     pub(crate) fn new(command: &'static str, json: bool, quiet: bool) -> Self {
         let mut summary = CommandSummary::default();
         summary.command = command;
@@ -34,7 +34,7 @@ impl Conclusion {
         self.summary.notices.push(text);
     }
 
-    /// Says that something is not there: `all_clear` if the capture lacks nothing, and otherwise only that it `was_not_captured`.
+    /// Says that something is not there: `all_clear` if the capture lacks nothing, and `was_not_captured` otherwise.
     /// Of a capture without messages there is nothing to say.
     pub(crate) fn say_nothing(&mut self, all_clear: &str, was_not_captured: &str, gap: Option<Gap>) {
         match gap {
@@ -44,7 +44,7 @@ impl Conclusion {
         }
     }
 
-    /// Takes a capture that was read. What is to be known of it comes before what was said so far.
+    /// Adds the notices of a capture that was read, before all earlier ones.
     pub(crate) fn capture(&mut self, source: &InputSource<'_>, done: &Done) {
         self.summary.interrupted |= done.notices.interrupted;
         self.summary.left_out.undecided += done.notices.undecided;

@@ -40,7 +40,7 @@ pub(crate) struct DatasetTable {
 
 #[cfg(feature = "parquet")]
 impl DatasetTable {
-    /// Begins a table of the capture in these files: it has the name of the first one.
+    /// Begins a table of the capture in these files, named after the first one.
     pub(crate) fn create(
         directory: &std::path::Path,
         kind: TableKind,
@@ -53,7 +53,7 @@ impl DatasetTable {
         Ok(Self { table: ParquetTable::create(directory, kind, &name).map_err(failed)?, quiet })
     }
 
-    /// Gives the table its place.
+    /// Renames the table to the final name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let directory = self.table.directory().display().to_string();
         let written = self.table.finish().map_err(|error| Failure::Said(format!("{directory}: {error}")))?;

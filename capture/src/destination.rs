@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::replacement::Replacement;
 
-/// Octets that are gathered before they are written.
+/// Octets to gather before one write.
 const GATHERED: usize = 1 << 18;
 /// Octets that become one Zstandard frame. A file may consist of several.
 const ZSTANDARD_FRAME: usize = 4 << 20;
@@ -27,14 +27,14 @@ pub(crate) struct Destination<'a> {
     compression: Option<WrittenCompression>,
 }
 
-/// Way in which the output gets to its place.
+/// Way in which output reaches the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DestinationKind {
     /// To standard output.
     Stdout,
-    /// Into a pipe, a device, or a file that this process has open already, such as `/dev/stdout`: written as it comes.
+    /// Into a pipe, a device, or a file that this process has open already, such as `/dev/stdout`: written at once.
     Direct,
-    /// To a file that has its name only when all is written.
+    /// To a file that gets the final name when all is written.
     File,
 }
 
@@ -50,7 +50,7 @@ impl DestinationKind {
     }
 }
 
-/// Compression of the file, by the end of its name.
+/// Compression of the file, by the end of the name.
 #[derive(Clone, Copy)]
 enum WrittenCompression {
     Gzip,
@@ -83,7 +83,7 @@ impl<'a> Destination<'a> {
         self.pcapng
     }
 
-    /// Returns true if the file has its name only when all is written.
+    /// Returns true if the file gets the final name when all is written.
     pub(crate) fn is_file(&self) -> bool {
         self.kind == DestinationKind::File
     }
@@ -145,7 +145,7 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Writes what was gathered, and gives the file its name.
+    /// Writes the gathered octets, and gives the file the final name.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.writer.finish()?;
         self.replacement.map_or(Ok(()), Replacement::take_place)
@@ -222,7 +222,7 @@ fn is_descriptor(path: &Path) -> bool {
     })
 }
 
-/// Returns true if both names lead to the same regular file: they may be links to it. `-` is the standard stream.
+/// Returns true if both names lead to the same regular file: two links to one file, for example. `-` is the standard stream.
 fn is_same(input: &Path, output: &Path) -> bool {
     let (Some(input), Some(output)) = (regular(input, Handle::stdin), regular(output, Handle::stdout)) else {
         return false;
@@ -230,7 +230,7 @@ fn is_same(input: &Path, output: &Path) -> bool {
     input == output
 }
 
-/// Opens a regular file, to compare it with another one.
+/// Opens a regular file, for a comparison with another one.
 fn regular(path: &Path, stream: impl FnOnce() -> io::Result<Handle>) -> Option<Handle> {
     let handle = if path == Path::new("-") {
         stream()

@@ -33,7 +33,7 @@ impl<'a> Filters<'a> {
         self.selection.window(Time::default()).is_bounded()
     }
 
-    /// The names of those that are given.
+    /// Names of the options that are given.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.given(Time::default()).into_iter().map(|(name, _)| name).collect()
     }
@@ -49,7 +49,7 @@ impl<'a> Filters<'a> {
         (!options.is_empty()).then(|| options.join(" "))
     }
 
-    /// The options that are given, each with its values; a flag has none.
+    /// The given options, each with all values; a flag has no value.
     fn given(&self, first: Time) -> Vec<(&'static str, Vec<String>)> {
         fn texts<T: ToString>(values: &[T]) -> Vec<String> {
             values.iter().map(T::to_string).collect()

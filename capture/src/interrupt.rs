@@ -9,7 +9,7 @@ pub(crate) use unix::Interrupt;
 #[cfg(windows)]
 pub(crate) use windows::Interrupt;
 
-/// The exit status then, as shells have it for Ctrl-C.
+/// Exit status after Ctrl-C, as shells report one.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 #[cfg(unix)]

@@ -33,7 +33,7 @@ impl<'a> Judge<'a> {
         Self { filters, checker: Checker::default(), undecided: Undecided::default() }
     }
 
-    /// Takes an event, and what is known of it; gives `show` what follows from it and is wanted.
+    /// Judges an event, and hands the wanted findings to `show`.
     pub(crate) fn event(
         &mut self,
         event: &Event,

@@ -1,4 +1,4 @@
-//! A stream that may make its reader wait, such as a pipe from a running capture.
+//! A stream that may make a reader wait, such as a pipe from a running capture.
 //!
 //! On Unix, one call waits for input and for the end of reading. Elsewhere no safe function does that, so another thread reads,
 //! and who waits for it looks from time to time whether reading has to end.

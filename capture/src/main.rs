@@ -36,7 +36,7 @@ use failure::{Failure, UNUSABLE, fail};
 /// The most octets of a line of an error that are printed.
 const LINE: usize = 1000;
 
-/// Runs the command, and returns its exit status.
+/// Runs the command, and returns the exit status.
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = match Arguments::try_parse_from(&words).or_else(|error| without_command(words, error)) {
@@ -62,7 +62,7 @@ fn without_command(mut words: Vec<OsString>, error: clap::Error) -> Result<Argum
     Arguments::try_parse_from(words)
 }
 
-/// Prints help and version as they are, and an error's first paragraph in one line, with what may have been meant.
+/// Prints help and version unchanged, and the first paragraph of an error in one line, with a suggestion.
 fn usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if is_help || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 /// Columns of the widest help: a terminal of this width would break longer lines, and so would clap on a wider one.
 const WIDTH: usize = 100;
 
-/// Writes the manual page of `program`, or of its command `name`.
+/// Writes the manual page of `program`, or of the command `name`.
 ///
 /// # Errors
 /// Any error from writing to `out`; `NotFound` if there is no such command.
@@ -46,7 +46,7 @@ fn about(command: &Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A section whose lines stay as they are, such as an example that is copied as typed.
+/// A section of verbatim lines, such as an example to copy.
 fn verbatim<'a>(out: &mut impl Write, title: &str, lines: impl Iterator<Item = &'a str>) -> io::Result<()> {
     writeln!(out, ".SH {title}\n.nf")?;
     for line in lines {

@@ -1,4 +1,4 @@
-//! Notices to the user about an input, beside its content.
+//! Notices to the user about an input, beside the answer.
 
 use core::fmt::Display;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) const CONNECTION: &str = "--connection";
 pub(crate) const SINCE: &str = "--since";
 pub(crate) const UNTIL: &str = "--until";
 
-/// Items that a command shows, and that its filters select.
+/// Items that a command shows and that filters select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select {
     Messages,
@@ -31,9 +31,9 @@ pub(crate) enum Select {
     Both,
 }
 
-/// Kinds of frames that the line about those left alone names, at most.
+/// Maximum number of kinds in the line about frames left alone.
 const LISTED: usize = 10;
-/// The most connections whose missing direction gets a line of its own.
+/// Maximum number of connections whose missing direction gets a separate line.
 const DIRECTIONS: usize = 3;
 
 /// A line about an input.
@@ -45,7 +45,7 @@ struct Notice {
 /// The effect of a notice on the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
-    /// It is a reason for exit status 1, or 130.
+    /// Reason for exit status 1 or 130.
     Reason,
     /// None.
     Remark,
@@ -61,13 +61,13 @@ pub(crate) struct Notices {
     pub(crate) damaged: bool,
     /// The files that could not be read to their end.
     pub(crate) unread: Vec<UnreadFile>,
-    /// The user ended it before the input did.
+    /// The user stopped reading before the end of the input.
     pub(crate) interrupted: bool,
-    /// Files that begin before the one before them ends.
+    /// Files that begin before the end of the previous file.
     pub(crate) overlaps: u64,
-    /// RPCs that would be shown if it were known how long they took.
+    /// RPCs left out because the latency is unknown.
     pub(crate) untimed: u64,
-    /// Parts of RPCs that might have been shown, if there had been room for them until the RPCs ended.
+    /// Parts of RPCs that might have been shown, if there had been memory until the RPCs ended.
     pub(crate) undecided: u64,
     /// Messages that the filters let pass.
     messages_selected: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Notices {
     rpcs_selected: u64,
     /// Indications of loss that the filters let pass.
     recoveries_selected: u64,
-    /// RPCs among them that are in flight through all of the selected time.
+    /// RPCs in flight through all of the selected time.
     pub(crate) throughout: Throughout,
     /// The greatest number of a connection.
     connections: u32,
@@ -91,11 +91,11 @@ pub(crate) struct Notices {
     rejected: u64,
     /// Connections captured at both ends, by the end at which their packets come first.
     both_ends: BTreeMap<Option<CapturedAt>, u64>,
-    /// Connections by where they were captured, and how that is known.
+    /// Connections by capture point, and by the evidence for that point.
     places: BTreeMap<(CapturedAt, PlaceKnown), u64>,
 }
 
-/// Text about connections whose packets come first at this end, or each where it was sent.
+/// Text about connections whose packets come first at this end, or each at the sender.
 fn times_of_both_ends(first: Option<CapturedAt>, connections: u64) -> String {
     let whose = match first {
         Some(CapturedAt::Requester) => "latencies are those at the requester",
@@ -164,7 +164,7 @@ impl Notices {
         }
     }
 
-    /// Takes note of a file that could not be read to its end.
+    /// Notes a file that could not be read to the end.
     pub(crate) fn unread(&mut self, error: &FileError) {
         self.damaged |= error.is_damage();
         self.unusable |= !error.is_damage();
@@ -186,7 +186,7 @@ impl Notices {
         }
     }
 
-    /// Places of the capture, as far as they are known, and so the place of the network in the phases of RPCs.
+    /// Known capture points, which tell the phases of RPCs that contain time in the network.
     pub(crate) fn places(&self) -> Vec<String> {
         let line = |(&(place, known), &count): (&(CapturedAt, PlaceKnown), &u64)| match known {
             PlaceKnown::Given => place.to_string(),
@@ -197,7 +197,7 @@ impl Notices {
         self.places.iter().map(line).collect()
     }
 
-    /// The gravest gap of the capture; `None` if an absence in it proves something.
+    /// The gravest gap of the capture; `None` if something absent from the capture was not sent.
     pub(crate) fn gap(&self) -> Option<Gap> {
         self.gaps.gravest()
     }
@@ -368,7 +368,7 @@ impl Notices {
         say(summary.unreadable, format!("ignored: {unreadable} truncated within the headers"));
     }
 
-    /// Returns the filters that selected nothing, and the items that they had to select from.
+    /// Returns the filters that selected nothing, and the items that were there to select.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
         let filters_text = filters.join(" and ");
         let mut text = match (self.select, self.gaps.messages, self.rpcs) {
@@ -396,7 +396,7 @@ impl Notices {
     }
 }
 
-/// Returns true if the capture does not hold all of an RPC. A server that refuses a call need not pull its Read chunks.
+/// Returns true if the capture does not hold all of an RPC. A server that refuses a call need not read the Read chunks.
 fn is_incomplete(transaction: &Transaction) -> bool {
     let lacks = |half: &Option<Half>| {
         half.as_ref().is_some_and(|half| matches!(half.message, Err(NotRebuilt::Send | NotRebuilt::Chunk { .. })))
@@ -421,7 +421,7 @@ fn clock(steps: ClockSteps) -> String {
     format!("{steps}: times across that are wrong; {REORDER}")
 }
 
-/// Names with their counts: all of them, or the most frequent.
+/// Names and counts: all, or the most frequent.
 fn list(counts: &[(impl Display, u64)]) -> String {
     let mut counts: Vec<_> = counts.iter().collect();
     if counts.len() > LISTED {

@@ -9,7 +9,7 @@ use crate::arguments::Color;
 use crate::failure::Failure;
 use crate::spool;
 
-/// Octets that are gathered before they are written.
+/// Octets to gather before one write.
 const FULL: usize = 64 << 10;
 
 /// Buffer of output that is not yet on standard output.
@@ -24,7 +24,7 @@ impl Output {
         Self { buffer: Vec::with_capacity(FULL * 2), is_watched: io::stdout().is_terminal() }
     }
 
-    /// Says that something is whole: on a terminal it is shown at once.
+    /// Marks the end of an item: a terminal shows each item at once.
     pub(crate) fn whole(&mut self) -> io::Result<()> {
         if self.is_watched || self.buffer.len() >= FULL { self.flush() } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! Reading and dissecting on a thread of its own, so that showing what was found takes no time from it.
+//! Reading and dissecting on a thread of its own, so that printing takes no time from reading.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -9,7 +9,7 @@ use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, Summ
 
 use crate::interrupt::Interrupt;
 
-/// Steps that go together from one thread to the other, and octets of frames and messages in them, at most.
+/// Maximum number of steps in a batch from one thread to the other, and of octets of frames and messages in these steps.
 const STEPS: usize = 256;
 const OCTETS: usize = 1 << 20;
 /// Batches that may wait to be shown.
@@ -18,15 +18,15 @@ const WAITING: usize = 4;
 /// Something that was found, or that could not be read.
 #[expect(clippy::large_enum_variant, reason = "a batch of them is moved as a whole, and a box for each costs more")]
 pub(crate) enum ReadingStep {
-    /// A frame was read, with its octets in the batch's: what was found in it follows.
+    /// A frame was read; the batch has the octets. Events of the frame follow.
     Frame(KeptFrame),
     /// Something was found.
     Found(Event),
-    /// A file could not be read to its end.
+    /// A file could not be read to the end.
     Unread(FileError),
     /// One of several files begins: which frames so far are in which.
     Begun(Files),
-    /// The file begins before the one before it ends.
+    /// The file begins before the end of the previous one.
     Overlaps,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Batch {
     pub(crate) octets: Vec<u8>,
 }
 
-/// The steps that were not handed over yet. The input has it too: before it waits for more, all is handed over.
+/// Steps that were not handed over yet. The input shares this value: before waiting for more, the input hands all over.
 #[derive(Clone)]
 pub(crate) struct Batches(Arc<Mutex<Gathered>>);
 
@@ -164,7 +164,7 @@ impl Gathered {
 }
 
 impl ReadingStep {
-    /// Octets of frames and messages in it.
+    /// Octets of frames and messages in the batch.
     fn octets(&self) -> usize {
         match self {
             Self::Frame(frame) => frame.size(),

@@ -1,4 +1,4 @@
-//! A file that takes the place of another one once it is whole.
+//! A new file that replaces an old one when all is written.
 //!
 //! The new file is written beside the old one, under a temporary name. A run that fails removes the new file, and the old one
 //! stays as it is; a run that is killed leaves both.
@@ -13,7 +13,7 @@ const NAMED: usize = 30;
 /// The most symbolic links that are followed.
 const LINKS: usize = 40;
 
-/// Names of the new file. Dropping them removes the file, unless it has taken its place.
+/// Names of the new file. Dropping this value removes the new file, unless the old one was replaced.
 #[derive(Debug)]
 pub(crate) struct Replacement {
     temporary: PathBuf,
@@ -27,13 +27,13 @@ enum ReplacementState {
     Replacing,
     /// There is none.
     Creating,
-    /// The new file has its name.
+    /// The new file has the final name.
     Done,
 }
 
 impl Replacement {
     /// Creates the new file, with the mode and owner of the old one as far as this user may set them. A symbolic link stays:
-    /// the file that it leads to is replaced.
+    /// the target of the link is replaced.
     ///
     /// # Errors
     /// The old file may not be written, or no file can be created beside it.
@@ -55,7 +55,7 @@ impl Replacement {
         Ok((file, replacement))
     }
 
-    /// Gives the new file its place. It has to be closed.
+    /// Renames the new file to the final name. The file has to be closed.
     pub(crate) fn take_place(mut self) -> io::Result<()> {
         if self.state == ReplacementState::Replacing {
             // A power failure must not leave the new name without the octets.

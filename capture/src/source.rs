@@ -1,4 +1,4 @@
-//! Reads the input of a command, gives it what it asked for, and prints warnings.
+//! Reads the input of a command, hands over the wanted events, and prints warnings.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -28,13 +28,13 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(crate) struct Show {
     pub(crate) notices: bool,
     pub(crate) bar: bool,
-    /// True if events that were not asked for are given too, because what was asked for follows from them.
+    /// True if all events are handed over, because the answer rests on others than the wanted ones.
     pub(crate) all: bool,
     /// True if events that match but for their time are given too.
     pub(crate) any_time: bool,
-    /// True if the frames themselves are given too, each before what is found in it.
+    /// True if frames are handed over too, each before the events of the frame.
     pub(crate) frames: bool,
-    /// True if phases of RPCs are shown, so that it matters where they were captured.
+    /// True if phases of RPCs are shown, so that the capture point matters.
     pub(crate) phases: bool,
     /// `true` to give [`Given::Idle`] while a stream is silent.
     pub(crate) idle: bool,
@@ -53,11 +53,11 @@ pub(crate) enum Given<'a> {
     Late(&'a Event),
 }
 
-/// A command, as it takes what is given. Compiled for each command instead, all that reads would be there twenty times.
+/// A command as a consumer of events and frames. Compiled for each command instead, all that reads would be there twenty times.
 type Take<'a> = dyn FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()> + 'a;
 
 impl Show {
-    /// For a command that prints as it reads. On a terminal it has no progress bar: the lines would break it up.
+    /// For a command that prints while reading: no progress bar, which the lines would break up.
     pub(crate) fn listing(quiet: bool) -> Self {
         Self { bar: !quiet && !io::stdout().is_terminal(), ..Self::report(quiet) }
     }
@@ -131,12 +131,12 @@ impl<'a> InputSource<'a> {
         self.filters.selection.is_all()
     }
 
-    /// `true` if part of the input is a stream: it may be captured while it is read.
+    /// `true` if part of the input is a stream, which may be captured right now.
     pub(crate) fn is_live(&self) -> bool {
         self.inputs.are_live()
     }
 
-    /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
+    /// Reads the input and hands the wanted events to `take`; then prints warnings. Returns the exit status.
     pub(crate) fn read(
         &mut self,
         config: Config,
@@ -252,7 +252,7 @@ impl<'a> InputSource<'a> {
         capture
     }
 
-    /// In which order the files were read, if they were given in another.
+    /// Order in which the files were read, if the arguments had another order.
     pub(crate) fn order(&self) -> Option<String> {
         self.inputs.reordered.then(|| self.inputs.order())
     }
@@ -338,7 +338,7 @@ impl Showing<'_> {
         }
     }
 
-    /// Gives an event, if it is wanted or all are, and those that waited for it.
+    /// Hands over an event, if this one or all are wanted, and the events that waited for this one.
     fn found(
         &mut self,
         event: Event,

@@ -18,7 +18,7 @@ thread_local! {
     static PLACE: RefCell<Option<SpoolPlace>> = const { RefCell::new(None) };
 }
 
-/// Place of this thread's output. When it is dropped, the capture is finished.
+/// Turn of this thread's output. Dropping this value finishes the capture.
 struct SpoolPlace {
     spool: Arc<Spool>,
     label: CaptureLabel,
@@ -31,11 +31,11 @@ impl Drop for SpoolPlace {
     }
 }
 
-/// Form in which the output names its capture. What is said to the user has the name in either.
+/// Form in which the output names the capture. Messages to the user have the name in either form.
 pub(crate) enum CaptureLabel {
-    /// A heading is above it.
+    /// A heading above the output.
     Heading(String),
-    /// Each record has the name.
+    /// A field of each record.
     Field(String),
 }
 
@@ -47,7 +47,7 @@ impl CaptureLabel {
     }
 }
 
-/// Text to print, and its destination.
+/// Text for standard output or standard error.
 enum Printed {
     Output(Vec<u8>),
     Said(String),
@@ -98,7 +98,7 @@ struct SpooledCapture {
 }
 
 impl Spool {
-    /// Runs `work`; what it prints on this thread is about the capture at this place in the order.
+    /// Runs `work`, whose output on this thread is that of the capture at place `turn` in the order.
     pub(crate) fn run<T>(self: &Arc<Self>, turn: usize, label: CaptureLabel, work: impl FnOnce() -> T) -> T {
         PLACE.set(Some(SpoolPlace { spool: Arc::clone(self), label, turn }));
         let done = work();
@@ -115,7 +115,7 @@ impl Spool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints this if it is the capture's turn, and otherwise keeps it, as soon as there is room.
+    /// Prints at the capture's turn; before that, buffers the output, as soon as there is room.
     fn print(&self, turn: usize, printed: Printed) -> io::Result<()> {
         let mut waiting = self.lock();
         loop {
@@ -158,7 +158,7 @@ impl SpoolState {
         result
     }
 
-    /// Prints what was kept of the capture whose turn it is now.
+    /// Prints the buffered output of the capture whose turn has come.
     fn print_kept(&mut self) {
         let Some(kept) = self.captures.get_mut(&self.turn) else { return };
         for printed in core::mem::take(&mut kept.printed) {
@@ -217,7 +217,7 @@ fn to_stdout(octets: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
-/// All of it at once: others may write there too.
+/// Writes the line at once: others may write there too.
 fn to_stderr(line: &str) {
     // If this fails, there is nobody left to tell.
     let _written = io::stderr().write_all(line.as_bytes());
@@ -227,7 +227,7 @@ fn to_stderr(line: &str) {
 mod tests {
     use super::*;
 
-    /// Nothing is printed here: it is never the turn of these.
+    /// Nothing is printed here: the turn of these captures never comes.
     #[test]
     fn what_has_to_wait_is_bounded() {
         let spool = Arc::new(Spool::default());

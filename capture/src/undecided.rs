@@ -1,4 +1,4 @@
-//! Items that are shown only if their RPC is. That is known when the RPC ends, so they wait until then.
+//! Items that are shown only if the RPC is, and so wait for the end of the RPC.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,7 +19,7 @@ pub(crate) struct Undecided<T> {
     items: usize,
     octets: usize,
     ended: HashMap<RpcKey, bool>,
-    /// In the order in which they ended; some may have begun again.
+    /// In the order of their ends; some may have begun again.
     order: VecDeque<RpcKey>,
     /// Items for which there was no room.
     pub(crate) left_out: u64,
@@ -39,7 +39,7 @@ impl<T> Default for Undecided<T> {
 }
 
 impl<T> Undecided<T> {
-    /// Takes an item of so many octets, and gives it back if its RPC has ended and is wanted.
+    /// Takes an item of `octets` octets, and returns the item if the RPC has ended and is wanted.
     pub(crate) fn take(&mut self, rpc: RpcKey, octets: usize, item: T) -> Option<T> {
         if let Some(is_wanted) = self.ended.get(&rpc) {
             return is_wanted.then_some(item);
@@ -78,7 +78,7 @@ impl<T> Undecided<T> {
         }
     }
 
-    /// Returns what still waits, in no order: its RPCs never ended.
+    /// Returns the items that still wait, in no order: those of RPCs that never ended.
     pub(crate) fn take_waiting(&mut self) -> Vec<T> {
         (self.items, self.octets) = (0, 0);
         std::mem::take(&mut self.waiting).into_values().flatten().collect()

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Name of the profile, and of its folder.
+/// Name of the profile and of the folder.
 const NAME: &str = "rpcrdma";
 
 /// The files of the profile: columns, colours, and buttons for filters.

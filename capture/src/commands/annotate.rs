@@ -39,7 +39,7 @@ Examples:
 pub(super) struct AnnotateArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// The pcapng file to write, compressed if its name ends in .gz or .zst; - is standard output
+    /// The pcapng file to write, compressed if the name ends in .gz or .zst; - is standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
     /// Write the Wireshark profile 'rpcrdma' to this folder of profiles
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut write = destination.create()?;
     let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
-    // RPCs, their packets, what was sent again, and what the checker judges by.
+    // RPCs, their packets, retransmissions, and what the checker judges by.
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
     let show = Show { all: true, frames: true, whole: destination.is_file(), ..Show::report(quiet) };

@@ -1,4 +1,4 @@
-//! `anonymize`: a copy of the capture without its confidential content.
+//! `anonymize`: a copy of the capture without confidential content.
 
 use std::path::PathBuf;
 
@@ -44,12 +44,12 @@ Examples:
 pub(super) struct AnonymizeArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
+    /// The file to write: pcapng if the name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
     /// standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
-    /// Key of 64 hexadecimal digits: the same key makes the same replacements in every capture. Keep it secret: with it,
-    /// addresses can be restored and names can be guessed. By default, the key is random and not kept
+    /// Key of 64 hexadecimal digits: the same key makes the same replacements in every capture. Keep the key
+    /// secret: whoever has the key can restore addresses and guess names. By default, the key is random and not kept
     #[arg(long, value_name = "HEX", value_parser = key)]
     key: Option<Key>,
 }

@@ -205,7 +205,7 @@ fn baseline(path: &Path) -> Result<Baseline, Failure> {
 }
 
 impl CheckArguments {
-    /// Prints what was found, if its rule is wanted.
+    /// Prints a finding, if the rule is wanted.
     fn show(
         &self,
         found: &Found,

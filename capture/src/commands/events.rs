@@ -1,4 +1,4 @@
-//! `events`: what was sent again, and the other signs that packets were lost.
+//! `events`: retransmissions and other indications of packet loss.
 
 use clap::Args;
 use rpcrdma_answers::csv::CsvTable;

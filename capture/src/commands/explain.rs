@@ -1,4 +1,4 @@
-//! `explain`: one RPC, with all that is known of it.
+//! `explain`: one RPC, with everything known about the RPC.
 
 use clap::Args;
 use rpcrdma_answers::explain::{self, ExplainedObject, Explanations};
@@ -29,7 +29,7 @@ Examples:
   rpcrdma slow nfs.pcap                           which RPCs to look at
   rpcrdma explain --xid 0xc73d34c3 nfs.pcap       one of them
   rpcrdma explain --json --xid 0xc73d34c3 nfs.pcap | jq '.steps[] | select(.recovery != null)'
-                                                  what was sent again for it";
+                                                  what was retransmitted for it";
 
 /// The columns of output that is not on a terminal.
 const WIDTH: usize = 80;

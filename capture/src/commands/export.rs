@@ -17,7 +17,7 @@ use crate::source::{InputSource, Show};
 pub(super) struct ExportArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
+    /// The file to write: pcapng if the name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
     /// standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,

@@ -30,7 +30,7 @@ pub(super) struct HeaderArguments {
     v2_family: Option<Family>,
 }
 
-/// A message may be malformed although its dump is right, so that is no reason for a status other than 0.
+/// A malformed message in a correct dump is no reason for an exit status other than 0.
 pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let text = match arguments.hex.as_slice() {
         [] => dump_from_stdin(quiet)?,

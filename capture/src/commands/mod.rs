@@ -1,4 +1,4 @@
-//! The commands: each file has the arguments of one, and what it does.
+//! The commands: each file has the arguments and the work of one.
 
 mod annotate;
 mod anonymize;
@@ -87,7 +87,7 @@ Exit status:
   130  ended by Ctrl-C or SIGTERM, after printing the results so far. An output file is written only
        if a stream was read: of a file, the results so far would be a part of it that looks whole";
 
-/// The options of all commands come after those of each.
+/// Options of all commands come after the command's own options.
 const LAST: usize = 100;
 
 const STYLES: Styles =
@@ -134,7 +134,7 @@ const COMMANDS: &[&str] = &[
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print what makes RPCs wait, whose it is, and what the capture cannot show
+    /// Say why RPCs are slow or hung, which side is to blame, and what the capture cannot show
     ///
     /// `rpcrdma FILE` without a command does the same.
     Diagnose(SeparateArguments<DiagnoseArguments>),
@@ -142,21 +142,21 @@ enum Command {
     Decode(SeparateArguments<DecodeArguments>),
     /// Print the RPCs, one line each: call, reply, and the data that RDMA moved
     Transactions(SeparateArguments<TransactionsArguments>),
-    /// Print the slowest RPCs, and where their time went
+    /// Print the slowest RPCs, and where the time of each went
     Slow(SeparateArguments<SlowArguments>),
-    /// Print one RPC with all that is known of it: what its ends sent each other, and where its time went
+    /// Print everything about one RPC: the packets between client and server, and where the time went
     Explain(ExplainArguments),
     /// Print the calls without a reply, the oldest first, and who owes what
     Pending(SeparateArguments<PendingArguments>),
-    /// Print what was sent again, and the other signs that packets were lost, one line each
+    /// Print retransmissions and other indications of packet loss, one line each
     Events(SeparateArguments<EventsArguments>),
     /// Count RPCs, octets and latencies by client, operation, file and the like
     Top(SeparateArguments<TopArguments>),
     /// Write the RPCs to a capture file as RPC over TCP
     Export(ExportArguments),
-    /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
+    /// Write the frames to a pcapng file, with comments on their content and on broken rules
     Annotate(AnnotateArguments),
-    /// Write the frames to a capture file without names, addresses and data, to share it
+    /// Write a copy of the capture without names, addresses and data, to share
     Anonymize(AnonymizeArguments),
     /// Write the RPCs as trace events, for Perfetto and speedscope
     Trace(TraceArguments),
@@ -166,14 +166,13 @@ enum Command {
     View(ViewArguments),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
-    /// With --since or --until, the messages in that time and the RPCs under way in it are counted; packets of connections are those
-    /// of the whole capture.
+    /// --since and --until limit the messages and RPCs that are counted, but not the packets of connections.
     Stats(SeparateArguments<StatsArguments>),
-    /// Compare two captures: what fails, is sent again or is slower now, and which rules are broken now
+    /// Compare two captures: what fails, is retransmitted or is slower now, and which rules are broken now
     Compare(CompareArguments),
     /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
     Check(SeparateArguments<CheckArguments>),
-    /// Decode one Send from a hex dump, and report what is wrong with it
+    /// Decode one Send from a hex dump, and report the errors in the message
     Header(HeaderArguments),
     /// Print the JSON Schema of the records that --json prints
     Schema(SchemaArguments),

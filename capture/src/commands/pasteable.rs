@@ -1,4 +1,4 @@
-//! Names of files, as they are pasted into a shell.
+//! Names of files in a form to paste into a shell.
 
 use std::path::PathBuf;
 

@@ -67,9 +67,9 @@ struct Watched {
     least: u64,
     /// The calls that were not printed yet, by connection, requester and XID.
     calls: BTreeMap<(u32, Side, u32), PendingCall>,
-    /// The calls among them whose reply was sent and is not known to have arrived, or was read.
+    /// Calls whose reply was sent, and is not known to have arrived or to have been read.
     replied: BTreeSet<(u32, Side, u32)>,
-    /// The last message as the end of the capture, and when it was read.
+    /// The last message as the end of the capture, and the time of reading.
     last: (CaptureEnd, Instant),
 }
 
@@ -116,7 +116,7 @@ impl Watched {
         }
     }
 
-    /// Takes a message that is no call. A reply that its responder provides has to be read yet.
+    /// Takes a message other than a call. A responder-provided reply still has to be read.
     fn reply(&mut self, message: &Message) {
         let place = (message.connection, message.sender.other(), message.rdma_xid().unwrap_or_default());
         let Some(call) = self.calls.get_mut(&place) else { return };
@@ -222,7 +222,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     conclusion.end(done.status())
 }
 
-/// A call as it waits at a moment of the capture.
+/// A call that waits at a moment of the capture.
 struct ShownCall<'a> {
     call: &'a PendingCall,
     end: CaptureEnd,

@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     Ok(done.status())
 }
 
-/// Returns why a file was not read to its end.
+/// Returns why a file was not read to the end.
 fn unread(unread: &UnreadFile) -> String {
     let UnreadFile { file, offset_octets, reason, .. } = unread;
     format!("{file} could not be read beyond octet {offset_octets}: {reason}")

@@ -1,4 +1,4 @@
-//! Several captures at once: each file is read by itself, some of them at a time.
+//! Several captures at once: each file is a capture, and several are read at a time.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::spool::{CaptureLabel, Spool};
 /// The most captures that are read at the same time.
 const JOBS: i64 = 256;
 
-/// The arguments of a command, and whether it reads each file by itself.
+/// Arguments of a command, with the option to read each file as a capture.
 #[derive(Args, Debug)]
 pub(super) struct SeparateArguments<C: Args> {
     #[command(flatten)]
@@ -50,19 +50,19 @@ pub(super) trait Separable: Args + Clone + Sync {
 pub(super) enum SeparateForm {
     /// Text, that a heading tells from that of other captures.
     Text,
-    /// JSON objects, each of which names its capture.
+    /// JSON objects, each with the name of the capture.
     Json,
     /// Nothing: the command writes files.
     Nothing,
 }
 
 impl SeparateForm {
-    /// Returns the form for a command that prints text, if it does not print JSON.
+    /// Returns the form for a command that prints text or JSON.
     pub(super) const fn printed(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 
-    /// The same, if it does not write a table of a dataset instead.
+    /// Returns the form for a command that writes a table of a dataset, or prints text or JSON.
     pub(super) const fn written(dataset: &DatasetArguments, json: bool) -> Self {
         if dataset.parquet.is_some() { Self::Nothing } else { Self::printed(json) }
     }
@@ -100,7 +100,7 @@ struct SeparateCaptures<'a> {
 type RunOne<'a> = dyn Fn(&Path) -> Result<u8, Failure> + Sync + 'a;
 
 impl SeparateCaptures<'_> {
-    /// Reads all captures, this many at a time, and returns how they ended.
+    /// Reads all captures, `jobs` at a time, and counts the exit statuses.
     fn read(&self, jobs: usize, run: &RunOne<'_>) -> Result<Outcomes, Failure> {
         let interrupt = Interrupt::new().map_err(|error| Failure::of_signals(&error))?;
         let next = AtomicUsize::new(0);
@@ -124,7 +124,7 @@ impl SeparateCaptures<'_> {
         Ok(outcomes?.into_iter().fold(Outcomes::default(), Outcomes::plus))
     }
 
-    /// Reads one of the captures, and returns the exit status that it would have alone.
+    /// Reads one of the captures, and returns the exit status of that capture alone.
     fn read_one(&self, turn: usize, file: &Path, run: &RunOne<'_>) -> Result<u8, Failure> {
         let name = file.display().to_string();
         let label = match self.form {

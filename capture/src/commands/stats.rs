@@ -129,7 +129,7 @@ fn end(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet:
     conclusion.end(done.status())
 }
 
-/// Prints the numbers of each interval when it ends.
+/// Prints the numbers of each interval at the end of the interval.
 fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut intervals = Intervals::new(length);
     let filters = Filters::new(&arguments.input, Select::Both);

@@ -5,7 +5,7 @@ use rpcrdma_answers::csv::CsvTable;
 use crate::failure::Failure;
 use crate::output;
 
-/// The table that is printed, if it `is_wanted`, with its first line printed already.
+/// Returns the table to print, if `is_wanted`, after printing the heading.
 pub(super) fn table(is_wanted: bool, table: impl FnOnce() -> Option<CsvTable>) -> Result<Option<CsvTable>, Failure> {
     let table = is_wanted.then(table).flatten();
     if let Some(table) = &table {

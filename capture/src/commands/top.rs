@@ -1,4 +1,4 @@
-//! `top`: RPCs by what they have in common.
+//! `top`: RPCs by a common property.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -60,7 +60,7 @@ pub(super) struct TopArguments {
     csv: bool,
 }
 
-/// The values of `--by`, with which help and completions list them.
+/// Values of `--by`, for help and completions.
 fn by() -> impl TypedValueParser<Value = TopBy> {
     PossibleValuesParser::new(TopBy::ALL.map(TopBy::name))
         .map(|name| TopBy::ALL.into_iter().find(|by| by.name() == name).unwrap_or(TopBy::Operation))

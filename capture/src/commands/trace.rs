@@ -30,7 +30,7 @@ are left out. Times are those since the first frame.";
 pub(super) struct TraceArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// The JSON file to write, compressed if its name ends in .gz or .zst; - is standard output
+    /// The JSON file to write, compressed if the name ends in .gz or .zst; - is standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
 }

@@ -23,7 +23,7 @@ Examples:
   rpcrdma view -o viewer.html                          the page alone: drop captures on it
   rpcrdma view --page capture/viewer/dist/rpcrdma.html nfs.pcap -o nfs.html";
 
-/// The page, if the program was built with it.
+/// The page, if the program was built with one.
 #[cfg(feature = "page")]
 const PAGE: Option<&str> = Some(include_str!("../../viewer/dist/rpcrdma.html"));
 #[cfg(not(feature = "page"))]
@@ -31,7 +31,7 @@ const PAGE: Option<&str> = None;
 
 /// The place in the page where captures belong.
 const MARK: &str = "<!-- captures -->";
-/// The most octets of captures in a page. A browser holds them twice while it opens the page.
+/// The most octets of captures in a page. A browser holds the captures twice while opening the page.
 const CAPTURES: u64 = 64_000_000;
 
 #[derive(Args, Debug)]
@@ -115,7 +115,7 @@ fn refuse_large(files: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a file that is no capture: whoever has the page has all of its files. The page says what is damaged in a capture.
+/// Refuses a file that is no capture, because the page gives all of the file away. The page names damage of a capture.
 fn refuse_other(path: &Path) -> Result<(), Failure> {
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     first_frame(file).map(drop).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))

@@ -1,4 +1,4 @@
-//! A stream that another thread reads, for systems that cannot wait for it and for something else at once.
+//! A stream that another thread reads, for systems that cannot wait for a stream and something else at once.
 
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream that gives what is sent to it, and makes its reader wait until then.
+    /// A stream fed by a channel: a reader waits for the next message.
     struct Sent(Receiver<io::Result<Vec<u8>>>);
 
     impl Read for Sent {
