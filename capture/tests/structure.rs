@@ -21,6 +21,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "segment",
             "private_data",
             "lists",
+            "message",
             "rpc",
             "v1",
             "v2",

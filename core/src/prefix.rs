@@ -34,7 +34,7 @@ pub struct Procedure(pub u32);
 
 named! {
     #[inline]
-    Procedure, "RFC 8166", "";
+    Procedure of "RFC 8166", prefix "", field "rdma_proc";
 
     /// Chunk lists, then the Payload stream.
     RDMA_MSG = 0,
@@ -83,15 +83,6 @@ impl Emit for Prefix {
         sink.word(self.version);
         sink.word(self.credit);
         sink.word(self.procedure.0);
-    }
-}
-
-impl fmt::Display for Procedure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "rdma_proc {}", self.0),
-        }
     }
 }
 

@@ -74,7 +74,7 @@ pub enum Denial {
 pub struct AcceptStatus(pub u32);
 
 named! {
-    AcceptStatus, "RFC 5531", "";
+    AcceptStatus of "RFC 5531", prefix "", field "accept_stat";
 
     /// The procedure was run; its results follow.
     SUCCESS = 0,
@@ -218,15 +218,6 @@ impl Emit for RpcReply<'_> {
                 sink.word(AUTH_ERROR);
                 sink.word(status.0);
             }
-        }
-    }
-}
-
-impl fmt::Display for AcceptStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "accept_stat {}", self.0),
         }
     }
 }

@@ -21,6 +21,7 @@ use core::fmt;
 
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::Chunks;
+use crate::message::DecodedSend;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
 use crate::sink::{Emit, Sink, encodable};
@@ -209,26 +210,17 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and the octets that follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// The transport header.
-    pub header: Header<'a>,
-    /// Length of the header in octets.
-    pub header_length: usize,
-    /// The octets after the header: the Payload stream of an `RDMA_MSG` or `RDMA_MSGP`. Nothing should follow any other
-    /// header, and such octets have no meaning.
-    pub payload: &'a [u8],
-}
+/// One Send of version 1. The Payload stream of an `RDMA_MSG` or `RDMA_MSGP` follows the header.
+pub type Message<'a> = DecodedSend<'a, Header<'a>>;
 
 impl<'a> Message<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] if it does not begin with a version 1 header.
+    /// A [`DecodeError`] if the octets do not begin with a version 1 header.
     #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = Header::decode(octets)?;
-        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+        Ok(Self::new(octets, header, payload))
     }
 }

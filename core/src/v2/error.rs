@@ -27,7 +27,7 @@ pub(super) const ERROR: u32 = 4;
 pub struct ErrorCode(pub u32);
 
 named! {
-    ErrorCode, "the drafts", "RDMA2_ERR_";
+    ErrorCode of "the drafts", prefix "RDMA2_ERR_", field "rdma_err";
 
     /// The version is not supported. Permanent.
     VERS = 1,
@@ -150,15 +150,6 @@ impl Emit for ErrorBodyV2 {
             | Self::Segments { max_segments: one }
             | Self::ReplyResource { length_needed: one } => sink.word(one),
             Self::Void(_) => {}
-        }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "rdma_err {}", self.0),
         }
     }
 }

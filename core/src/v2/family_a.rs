@@ -21,6 +21,7 @@ use super::{ChunkLists, Credit, PropertySet, VERSION};
 use crate::codes::named;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::Chunks;
+use crate::message::DecodedSend;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
 use crate::sink::{Emit, Sink, encodable};
@@ -31,7 +32,7 @@ pub struct HeaderType(pub u32);
 
 named! {
     #[inline]
-    HeaderType, "the drafts", "";
+    HeaderType of "the drafts", prefix "", field "rdma_htype";
 
     /// Chunk lists, then the Payload stream or a part of it.
     RDMA2_MSG = 0,
@@ -216,15 +217,6 @@ impl Emit for Header<'_> {
     }
 }
 
-impl fmt::Display for HeaderType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "rdma_htype {}", self.0),
-        }
-    }
-}
-
 impl fmt::Display for Header<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} xid {:#010x} credit {}", self.header_type(), self.xid, self.credit)?;
@@ -240,27 +232,18 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and the octets that follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// The transport header.
-    pub header: Header<'a>,
-    /// Length of the header in octets.
-    pub header_length: usize,
-    /// The octets after the header: the Payload stream of an `RDMA2_MSG`, or a part of it. Nothing should follow any
-    /// other header, and such octets have no meaning.
-    pub payload: &'a [u8],
-}
+/// One Send of this format. The Payload stream of an `RDMA2_MSG`, or a part of one, follows the header.
+pub type Message<'a> = DecodedSend<'a, Header<'a>>;
 
 impl<'a> Message<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] if it does not begin with a header of this format.
+    /// A [`DecodeError`] if the octets do not begin with a header of this format.
     #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = Header::decode(octets)?;
-        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+        Ok(Self::new(octets, header, payload))
     }
 }
 

@@ -23,6 +23,7 @@ use super::{ChunkLists, Credit, PropertySet, VERSION};
 use crate::codes::named;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use crate::message::DecodedSend;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
 use crate::sink::{Emit, Sink, encodable};
@@ -33,7 +34,7 @@ pub struct HeaderType(pub u32);
 
 named! {
     #[inline]
-    HeaderType, "the drafts", "";
+    HeaderType of "the drafts", prefix "", field "rdma_htype";
 
     /// Something is wrong with a message (section 6.3.1).
     RDMA2_ERROR = ERROR,
@@ -312,15 +313,6 @@ impl Emit for Header<'_> {
     }
 }
 
-impl fmt::Display for HeaderType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "rdma_htype {}", self.0),
-        }
-    }
-}
-
 impl fmt::Display for Header<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { xid, credit, .. } = self;
@@ -342,26 +334,17 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and the octets that follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// The transport header.
-    pub header: Header<'a>,
-    /// Length of the header in octets.
-    pub header_length: usize,
-    /// The octets after the header: the Payload stream, or a part of it, after `_INLINE` and `_MIDDLE` types. Nothing
-    /// should follow any other header, and such octets have no meaning.
-    pub payload: &'a [u8],
-}
+/// One Send of this format. The Payload stream, or a part of one, follows headers of the types `_INLINE` and `_MIDDLE`.
+pub type Message<'a> = DecodedSend<'a, Header<'a>>;
 
 impl<'a> Message<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] if it does not begin with a header of this format.
+    /// A [`DecodeError`] if the octets do not begin with a header of this format.
     #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = Header::decode(octets)?;
-        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+        Ok(Self::new(octets, header, payload))
     }
 }

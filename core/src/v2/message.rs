@@ -5,6 +5,7 @@ use core::fmt;
 use super::{Credit, ErrorBodyV2, Family, PropertySet, family_a, family_b};
 use crate::error::{DecodeError, EncodeError};
 use crate::lists::{Chunks, ReadList};
+use crate::message::DecodedSend;
 use crate::prefix::Prefix;
 
 /// The transport header of one message, of either family.
@@ -218,25 +219,16 @@ impl fmt::Display for HeaderV2<'_> {
     }
 }
 
-/// One Send: the header, and the octets that follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageV2<'a> {
-    /// The transport header.
-    pub header: HeaderV2<'a>,
-    /// Length of the header in octets.
-    pub header_length: usize,
-    /// The octets after the header: the Payload stream, or a part of it, if [`HeaderV2::has_payload`]. Nothing should
-    /// follow any other header, and such octets have no meaning.
-    pub payload: &'a [u8],
-}
+/// One Send of either format. The Payload stream, or a part of one, follows the header if [`HeaderV2::has_payload`].
+pub type MessageV2<'a> = DecodedSend<'a, HeaderV2<'a>>;
 
 impl<'a> MessageV2<'a> {
     /// Reads one Send in the wire format of `family`.
     ///
     /// # Errors
-    /// A [`DecodeError`] if it does not begin with a header of this format.
+    /// A [`DecodeError`] if the octets do not begin with a header of this format.
     pub fn decode(family: Family, octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = HeaderV2::decode(family, octets)?;
-        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+        Ok(Self::new(octets, header, payload))
     }
 }

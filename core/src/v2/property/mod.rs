@@ -27,7 +27,7 @@ use crate::sink::{Emit, Sink};
 pub struct PropertyId(pub u32);
 
 named! {
-    PropertyId, "the drafts", "RDMA2_PROPID_";
+    PropertyId of "the drafts", prefix "RDMA2_PROPID_", field "rdma_which";
 
     /// Maximum Send Size: the largest Send payload, octets. Default 4096.
     SBSIZ = 1,
@@ -48,7 +48,7 @@ named! {
 pub struct ReverseDirection(pub u32);
 
 named! {
-    ReverseDirection, "the drafts", "RDMA2_RVRSDIR_";
+    ReverseDirection of "the drafts", prefix "RDMA2_RVRSDIR_", field "reverse direction";
 
     /// Not at all.
     NONE = 0,
@@ -122,24 +122,6 @@ impl Emit for Property<'_> {
                 sink.opaque(message);
             }
             PropertyValue::Unknown(data) => sink.opaque(data),
-        }
-    }
-}
-
-impl fmt::Display for PropertyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "rdma_which {}", self.0),
-        }
-    }
-}
-
-impl fmt::Display for ReverseDirection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "reverse direction {}", self.0),
         }
     }
 }
