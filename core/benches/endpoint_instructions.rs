@@ -19,8 +19,14 @@ type Server = Responder<32, 1024, 4>;
 
 #[inline(never)]
 fn measured_call(client: &mut Client, message: &[u8; 40], send: &mut [u8]) -> (CallId, usize) {
-    let call =
-        requester::Call { head: message, length: 40, arguments: &[], results: &[], reply_length: 24, largest_room: 0 };
+    let call = requester::Call {
+        head: message,
+        length: 40,
+        arguments: &[],
+        results: &[],
+        reply_length: 24,
+        largest_capacity: 0,
+    };
     client.call(&call).unwrap();
     let Some(requester::Output::Send { call, header, .. }) = client.poll(send).unwrap() else { panic!("a Send") };
     send[header..header + 40].copy_from_slice(message);

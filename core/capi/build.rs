@@ -1,11 +1,11 @@
 //! The configuration of the library: the numbers and switches of `configuration.h`, as the environment and the features
-//! change them, for Rust, and the header that says the same to C.
+//! change the values, for Rust, and the header that says the same to C.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Sizes that the environment may change, and their bounds: `RPCRDMA_BUILD` has room for no more.
+/// Sizes that the environment may change, and their bounds: `RPCRDMA_BUILD` allows no more.
 const SIZES: [(&str, RangeInclusive<usize>); 4] = [
     ("RPCRDMA_CALLS", 1..=4095),
     ("RPCRDMA_SEGMENTS", 1..=4095),
@@ -38,7 +38,7 @@ fn variable(name: &str) -> Result<String, String> {
     env::var(name).map_err(|error| format!("{name}: {error}"))
 }
 
-/// The lines of `configuration.h` that define something, by name, as they are in this build.
+/// Returns the lines of `configuration.h` that define something, by name, with the values of this build.
 fn lines(configuration: &str) -> Result<Vec<(&'static str, String)>, String> {
     let mut lines = Vec::new();
     let mut sizes = Vec::new();
@@ -68,7 +68,7 @@ fn lines(configuration: &str) -> Result<Vec<(&'static str, String)>, String> {
     Ok(lines)
 }
 
-/// The name that a line defines, and the value it is defined as.
+/// Returns the name and the value that a line defines.
 fn definition(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("#define ")?.split_once(' ')
 }
@@ -85,7 +85,7 @@ fn size(name: &str, bounds: &RangeInclusive<usize>, configuration: &str) -> Resu
     })
 }
 
-/// The definitions as constants, with the comments before them.
+/// Returns the definitions as constants, with the comments of `configuration.h`.
 fn for_rust(configuration: &str, lines: &[(&str, String)]) -> String {
     let mut rust = String::new();
     let mut comment = "";

@@ -94,7 +94,7 @@
 #define RPCRDMA_REVERSE_SIMPLE 1
 
 /**
- * The same, and they may be continued in other Sends.
+ * The same, and messages may be continued in other Sends.
  */
 #define RPCRDMA_REVERSE_CONTINUED 2
 
@@ -129,13 +129,14 @@
 #define RPCRDMA_LOST 4
 
 /**
- * The Responder: a Call goes on that began in an earlier Send. If that still waits for a place, so must this; but an end that
- * makes calls as well copies it, and posts its Receive again, because nothing but parts may come between the parts.
+ * The Responder: a part of a Call that began in an earlier Send. While the Call still waits for a place, so must this
+ * part; but an end that makes calls as well copies the part, and posts the Receive again, because nothing but parts
+ * may come between the parts.
  */
 #define RPCRDMA_ARRIVED_CALL_PART 4
 
 /**
- * Neither of them: its Receive can be posted again.
+ * Neither endpoint: the Receive can be posted again.
  */
 #define RPCRDMA_ARRIVED_NOTHING 5
 
@@ -155,7 +156,7 @@
 #define RPCRDMA_ARRIVED_BROKEN_CALL 8
 
 /**
- * The peer has sent more than it was granted. The connection has to be ended.
+ * The peer has sent more than was granted. The driver has to end the connection.
  */
 #define RPCRDMA_ARRIVED_EXCEEDED 9
 
@@ -192,8 +193,8 @@
 #define RPCRDMA_RESPONDER_SIZE (256 + (RPCRDMA_CALLS * ((216 + RPCRDMA_CALL_HEADER) + (16 * RPCRDMA_CALL_CHUNKS))))
 
 /**
- * The version is 1. An end that only calls gives it to its Requester, one that is only called to its Responder;
- * rpcrdma_direction says it to one that does both.
+ * The version is 1. An end that only calls passes the Send to the Requester, an end that is only called to the
+ * Responder; an end that does both asks rpcrdma_direction.
  */
 #define RPCRDMA_ARRIVED_VERSION_1 1
 
@@ -203,7 +204,7 @@
 #define RPCRDMA_ARRIVED_REPLY 2
 
 /**
- * The Responder, if it has a place (rpcrdma_responder_count). Else the Send has to wait.
+ * The Responder, if a place is free (rpcrdma_responder_count). Else the Send has to wait.
  */
 #define RPCRDMA_ARRIVED_CALL 3
 
@@ -243,7 +244,8 @@
 #define RPCRDMA_FORMATS_CONTINUED 3
 
 /**
- * A Receive is complete: receive, octets, length. It belongs to the endpoint until an output gives it back.
+ * A Receive is complete: receive, octets, length. The Receive belongs to the endpoint until an output returns the
+ * Receive.
  */
 #define RPCRDMA_IN_RECEIVED 1
 
@@ -278,8 +280,8 @@
 #define RPCRDMA_IN_COMPLETED 7
 
 /**
- * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call. The
- * Call is answered with an error, after RPCRDMA_IN_COMPLETED for each of its other RDMA Reads.
+ * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, for lack of memory: call. The Call is
+ * answered with an error, after RPCRDMA_IN_COMPLETED for each of the other RDMA Reads.
  */
 #define RPCRDMA_IN_NOT_POSTED 8
 
@@ -299,8 +301,8 @@
 #define RPCRDMA_IN_BROKEN 11
 
 /**
- * Responder: the RDMA Read or RDMA Write that was asked for last is not posted yet, because its memory has to be made ready
- * first: call. Nothing more is asked for this call until RPCRDMA_IN_RESUMED.
+ * Responder: the RDMA Read or RDMA Write that was asked for last is not posted yet, because the memory has to be made
+ * ready first: call. Nothing more is asked for this call until RPCRDMA_IN_RESUMED.
  */
 #define RPCRDMA_IN_POSTPONED 12
 
@@ -331,60 +333,61 @@
 #define RPCRDMA_DO_RELEASE 3
 
 /**
- * Requester: register the first range, of the Call's Payload stream for remote read, and report it: call, region.
+ * Requester: register the first range, of the Call's Payload stream for remote read, and report that: call, region.
  */
 #define RPCRDMA_DO_REGISTER_ARGUMENT 4
 
 /**
- * Requester: register the first range, of the room for a result for remote write, and report it: call, region; at is the number
- * of the result.
+ * Requester: register the first range, of the buffer for a result for remote write, and report that: call, region; at
+ * is the number of the result.
  */
 #define RPCRDMA_DO_REGISTER_RESULT 5
 
 /**
- * Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region. The room
- * has reply_length octets, rounded up to a multiple of four. If the credential of the Call is RPCSEC_GSS with integrity or
- * privacy, it also has those of results, each rounded up, because none of them gets a Write chunk.
+ * Requester: register the first range, of the buffer for a Long Reply for remote write, and report that: call, region.
+ * The buffer has reply_length octets, rounded up to a multiple of four. If the credential of the Call is RPCSEC_GSS
+ * with integrity or privacy, the octets of all results are added, each rounded up, because no result gets a Write
+ * chunk.
  */
 #define RPCRDMA_DO_REGISTER_REPLY 6
 
 /**
- * Invalidate the memory of handle, and report it: call, region.
+ * Invalidate the memory of handle, and report that: call, region.
  */
 #define RPCRDMA_DO_INVALIDATE 7
 
 /**
- * Copy octets of a Receive into the memory in which a Call, or a continued reply, is put together: call, receive, from,
- * length, at. A reply never has more octets than there is room for; memory that is exposed for it is other memory.
+ * Copy octets of a Receive into the memory in which a Call, or a continued reply, is assembled: call, receive, from,
+ * length, at. A reply never has more octets than the buffer; memory that is exposed for the reply is other memory.
  */
 #define RPCRDMA_DO_PLACE 8
 
 /**
- * Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at. For a
- * Requester, into the room for a Long Reply, after rpcrdma_requester_pull_replies.
+ * Post an RDMA Read of segment into the memory in which a Call is assembled, and report that: call, segment, at. For a
+ * Requester, into the buffer for a Long Reply, after rpcrdma_requester_read_provided_replies.
  */
 #define RPCRDMA_DO_READ 9
 
 /**
- * Responder: post an RDMA Write of length octets of the reply, from at in its Payload stream with all results, into segment:
- * call, at, segment. Nothing is reported.
+ * Responder: post an RDMA Write of length octets of the reply, from at in the Payload stream with all results, into
+ * segment: call, at, segment. Nothing is reported.
  */
 #define RPCRDMA_DO_WRITE 10
 
 /**
- * Responder: hand a Call to the upper layer that is in a Receive: call, receive, from, length. The Receive stays as it is
- * until it is released.
+ * Responder: hand a Call in a Receive to the upper layer: call, receive, from, length. The Receive stays unchanged
+ * until released.
  */
 #define RPCRDMA_DO_DELIVER 11
 
 /**
- * Responder: hand a Call to the upper layer that was put together: call, length. If it does not begin with the XID that
- * rpcrdma_responder_find says, it is refused: rpcrdma_responder_refuse.
+ * Responder: hand an assembled Call to the upper layer: call, length. If the Call does not begin with the XID of
+ * rpcrdma_responder_find, refuse the Call: rpcrdma_responder_refuse.
  */
 #define RPCRDMA_DO_DELIVER_ASSEMBLED 12
 
 /**
- * Requester: a Call has ended: call, end, results. Its memory belongs to the caller again.
+ * Requester: a Call has ended: call, end, results. The memory belongs to the caller again.
  */
 #define RPCRDMA_DO_DONE 13
 
@@ -394,18 +397,19 @@
 #define RPCRDMA_DO_DISCONNECT 14
 
 /**
- * Responder: register the first range, the whole reply, for remote read, and report it: call. After
+ * Responder: register the first range, the whole reply, for remote read, and report that: call. After
  * rpcrdma_responder_provide_replies.
  */
 #define RPCRDMA_DO_PROVIDE_REPLY 15
 
 /**
- * The reply is in a Receive: receive, from, length. The driver has the Receive back, and posts it again when it has read it.
+ * The reply is in a Receive: receive, from, length. The driver has the Receive back, and posts the Receive again after
+ * reading.
  */
 #define RPCRDMA_END_REPLY 1
 
 /**
- * The reply is in the room for it: length. The caller has to check that its XID is that of the Call.
+ * The reply is in the buffer for a Long Reply: length. The caller has to check that the XID is that of the Call.
  */
 #define RPCRDMA_END_LONG_REPLY 2
 
@@ -420,7 +424,7 @@
 #define RPCRDMA_END_NOT_REGISTERED 4
 
 /**
- * It was cancelled.
+ * The Call was cancelled.
  */
 #define RPCRDMA_END_CANCELLED 5
 
@@ -435,12 +439,13 @@
 #define RPCRDMA_END_ERROR_V2 7
 
 /**
- * The reply is where RPCRDMA_DO_PLACE has put it: length. The caller has to check that its XID is that of the Call.
+ * The reply is in the memory that RPCRDMA_DO_PLACE has filled: length. The caller has to check that the XID is that of
+ * the Call.
  */
 #define RPCRDMA_END_CONTINUED_REPLY 8
 
 /**
- * A Call-only was sent.
+ * A one-way Call was sent.
  */
 #define RPCRDMA_END_SENT 9
 
@@ -450,7 +455,7 @@
 #define RPCRDMA_END_BAD_REPLY 10
 
 /**
- * The reply has more octets than there is room for, or too many segments: length, or at least that many.
+ * The reply has more octets than the buffer, or too many segments: length, or at least that many.
  */
 #define RPCRDMA_END_NO_ROOM 11
 
@@ -500,7 +505,7 @@
 #define RPCRDMA_FAMILY_B 2
 
 /**
- * Family A: RDMA2_MSG, chunk lists, then the Payload stream or a part of it.
+ * Family A: RDMA2_MSG, chunk lists, then the Payload stream or a part of the stream.
  */
 #define RPCRDMA2_A_MSG 0
 
@@ -535,7 +540,7 @@
 #define RPCRDMA2_B_GRANT 5
 
 /**
- * Family B: RDMA2_CONNPROP_MIDDLE, transport properties, and more of them in the next message.
+ * Family B: RDMA2_CONNPROP_MIDDLE, transport properties, and more in the next message.
  */
 #define RPCRDMA2_B_CONNPROP_MIDDLE 6
 
@@ -575,7 +580,7 @@
 #define RPCRDMA2_B_REPLY_INLINE 13
 
 /**
- * A property without a value: it has its default.
+ * A property without a value, which stands for the default.
  */
 #define RPCRDMA_DEFAULT_VALUE 0
 
@@ -590,7 +595,7 @@
 #define RPCRDMA_OPAQUE_VALUE 2
 
 /**
- * A property that is not known: all of its data.
+ * An unknown property: all data.
  */
 #define RPCRDMA_UNKNOWN_VALUE 3
 
@@ -610,7 +615,7 @@
 #define RPCRDMA_REPLY_IN_CHUNK 1
 
 /**
- * The sender can have its memory invalidated by the other side (section 4.1).
+ * The other side may invalidate memory of the sender (section 4.1).
  */
 #define RPCRDMA_REMOTE_INVALIDATION 1
 
@@ -630,7 +635,7 @@
 #define RPCRDMA_FORM_LONG 2
 
 /**
- * There is no room for the reply: ERR_CHUNK is sent instead, or an error of version 2.
+ * The reply fits nowhere: ERR_CHUNK is sent instead, or an error of version 2.
  */
 #define RPCRDMA_FORM_REFUSED 3
 
@@ -640,7 +645,7 @@
 #define RPCRDMA_FORM_CONTINUED 4
 
 /**
- * The Requester pulls the reply: the call lasts until RDMA_DONE comes, or rpcrdma_responder_expire is called.
+ * The Requester reads the reply by RDMA: the call lasts until RDMA_DONE comes, or rpcrdma_responder_expire is called.
  */
 #define RPCRDMA_FORM_PROVIDED 5
 
@@ -650,7 +655,7 @@
 #define RPCRDMA_FORM_OTHER 0
 
 /**
- * The Call was accepted; accept_stat 0 says that it was carried out.
+ * The Call was accepted; accept_stat 0 says that the procedure was run.
  */
 #define RPCRDMA_RPC_ACCEPTED 0
 
@@ -660,7 +665,7 @@
 #define RPCRDMA_RPC_MISMATCH 1
 
 /**
- * The Call was denied because of its credential or verifier.
+ * The Call was denied because of the credential or verifier.
  */
 #define RPCRDMA_RPC_AUTH_ERROR 2
 
@@ -700,7 +705,7 @@
 #define RPCRDMA_SEVERITY_WARNING 2
 
 /**
- * It is allowed, or not specified, but implementations are known to fail because of it.
+ * Allowed, or not specified, but known to cause failures between implementations.
  */
 #define RPCRDMA_SEVERITY_HAZARD 3
 
@@ -780,12 +785,12 @@
 #define RPCRDMA_SEGMENT_COUNT 8
 
 /**
- * The octets of a version 2 message end within its header, outside of a chunk list.
+ * The octets of a version 2 message end within the header, outside of a chunk list.
  */
 #define RPCRDMA_HEADER_TRUNCATED 9
 
 /**
- * A transport property of version 2 has a value that is not of its type.
+ * A transport property of version 2 has a value of the wrong type.
  */
 #define RPCRDMA_PROPERTY_VALUE 10
 
@@ -799,7 +804,7 @@
  */
 typedef enum rpcrdma_status {
   /**
-   * It did what it says.
+   * The function succeeded.
    */
   RPCRDMA_OK = 0,
   /**
@@ -815,15 +820,15 @@ typedef enum rpcrdma_status {
    */
   RPCRDMA_OVERLAP = 3,
   /**
-   * A length is more than half of the address space, or a range passes its end.
+   * A length is more than half of the address space, or a range passes the end.
    */
   RPCRDMA_TOO_LONG = 4,
   /**
-   * A number has no meaning where it is.
+   * A number has no meaning as this argument.
    */
   RPCRDMA_INVALID = 5,
   /**
-   * The octets are not what the function decodes. Its error says why, and where.
+   * The octets are not what the function decodes. The error that the function returns says why, and where.
    */
   RPCRDMA_NOT_DECODED = 6,
   /**
@@ -831,11 +836,11 @@ typedef enum rpcrdma_status {
    */
   RPCRDMA_NO_ROOM = 7,
   /**
-   * There is nothing like it.
+   * There is no such thing.
    */
   RPCRDMA_NOT_FOUND = 8,
   /**
-   * More octets for a chunk than it has room for.
+   * More octets than fit into a chunk.
    */
   RPCRDMA_CHUNK_TOO_SMALL = 9,
   /**
@@ -847,11 +852,11 @@ typedef enum rpcrdma_status {
    */
   RPCRDMA_IN_USE = 11,
   /**
-   * More than there is room for.
+   * More than the table or array has.
    */
   RPCRDMA_TOO_MANY = 12,
   /**
-   * It cannot have happened now.
+   * This event is impossible in this state.
    */
   RPCRDMA_UNEXPECTED = 13,
   /**
@@ -859,7 +864,7 @@ typedef enum rpcrdma_status {
    */
   RPCRDMA_POLL_FIRST = 14,
   /**
-   * The version of the connection, or the peer, does not offer it.
+   * The version of the connection, or the peer, does not offer this function.
    */
   RPCRDMA_NOT_SUPPORTED = 15,
   /**
@@ -871,33 +876,34 @@ typedef enum rpcrdma_status {
 #if defined(RPCRDMA_HAS_VERSION_2)
 /**
  * The version, credits and transport properties of one end of a connection, in memory of the caller's: for an end that
- * speaks version 2. One that speaks version 1 alone needs none. It has no pointer into itself, but must not be copied while
- * in use.
+ * speaks version 2. An end that speaks version 1 alone needs no channel. A channel has no pointer into its own memory,
+ * but must not be copied while in use.
  *
  * - A client sends what rpcrdma_channel_poll has before anything else, and makes no call before rpcrdma_channel_state says
  *   RPCRDMA_AGREED.
- * - rpcrdma_channel_received looks at each Send that arrives, and says which of the endpoints takes it.
+ * - rpcrdma_channel_received returns the endpoint for each Send that arrives.
  * - After RPCRDMA_ARRIVED_PROPERTIES, the terms of rpcrdma_channel_terms go to rpcrdma_requester_agree and
  *   rpcrdma_responder_agree, and rpcrdma_channel_segment_limits to rpcrdma_requester_limit_segments.
- * - Before an endpoint is polled, rpcrdma_channel_available says how many messages it may send, and
- *   rpcrdma_requester_permit or rpcrdma_responder_permit tells it. What rpcrdma_channel_poll has comes first.
+ * - Before an endpoint is polled, pass the number of messages that rpcrdma_channel_available permits to
+ *   rpcrdma_requester_permit or rpcrdma_responder_permit. Messages of rpcrdma_channel_poll come first.
  * - rpcrdma_channel_send writes the credits into the header of each Send that an endpoint asks for.
  *
- * room, in several functions, is how many messages this end can receive: the Receives that are posted, without the one that
- * is kept for an asynchronous grant, and without those that Calls still occupy (rpcrdma_responder_count).
+ * receives, in several functions, is the number of messages that this end can receive: the Receives that are posted,
+ * without the one that is kept for an asynchronous grant, and without Receives that Calls still occupy
+ * (rpcrdma_responder_count).
  */
 typedef struct rpcrdma_channel rpcrdma_channel;
 #endif
 
 /**
- * The Requester of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
- * in use.
+ * The Requester of one connection, in memory of the caller's. A Requester has no pointer into its own memory, but must
+ * not be copied while in use.
  */
 typedef struct rpcrdma_requester rpcrdma_requester;
 
 /**
- * The Responder of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
- * in use.
+ * The Responder of one connection, in memory of the caller's. A Responder has no pointer into its own memory, but must
+ * not be copied while in use.
  */
 typedef struct rpcrdma_responder rpcrdma_responder;
 
@@ -911,7 +917,7 @@ typedef struct rpcrdma_properties {
    */
   uint32_t send_size;
   /**
-   * The size of its Receives in octets, at least 1.
+   * Size of the Receives of this end in octets, at least 1.
    */
   uint32_t receive_size;
   /**
@@ -929,7 +935,7 @@ typedef struct rpcrdma_properties {
 } rpcrdma_properties;
 
 /**
- * Version of a connection, as far as it is known.
+ * Version of a connection, as far as known.
  */
 typedef struct rpcrdma_state {
   /**
@@ -1020,7 +1026,7 @@ typedef struct rpcrdma_arrival {
    */
   uint32_t error;
   /**
-   * The words after it.
+   * Words after the code of the error.
    */
   uint32_t words[2];
 } rpcrdma_arrival;
@@ -1032,7 +1038,7 @@ typedef struct rpcrdma_arrival {
  */
 typedef struct rpcrdma_read_list {
   /**
-   * The entries as they are on the wire, RPCRDMA_READ_ENTRY octets each.
+   * Entries in wire format, RPCRDMA_READ_ENTRY octets each.
    */
   const uint8_t *entries;
   /**
@@ -1047,11 +1053,11 @@ typedef struct rpcrdma_read_list {
  */
 typedef struct rpcrdma_write_list {
   /**
-   * The chunks as they are on the wire: each a 1, the number of its segments, and its segments.
+   * Chunks in wire format: each a 1, the number of segments, and the segments.
    */
   const uint8_t *octets;
   /**
-   * Octets there, at least those of the chunks.
+   * Number of octets at octets, at least the length of the chunks.
    */
   size_t length;
   /**
@@ -1066,8 +1072,8 @@ typedef struct rpcrdma_write_list {
  */
 typedef struct rpcrdma_segment_list {
   /**
-   * The segments as they are on the wire, RPCRDMA_SEGMENT octets each. NULL if there is no such chunk; a chunk may also be
-   * there and have no segments (section 4.3.2.3).
+   * Segments in wire format, RPCRDMA_SEGMENT octets each. NULL if there is no such chunk; a chunk may also be there
+   * and have no segments (section 4.3.2.3).
    */
   const uint8_t *segments;
   /**
@@ -1089,13 +1095,13 @@ typedef struct rpcrdma_chunks {
    */
   struct rpcrdma_write_list writes;
   /**
-   * The Reply chunk; its pointer is NULL if there is none.
+   * The Reply chunk; the pointer is NULL if there is none.
    */
   struct rpcrdma_segment_list reply;
 } rpcrdma_chunks;
 
 /**
- * One Send of version 1: its transport header, and where the Payload stream is.
+ * One Send of version 1: the transport header, and the place of the Payload stream.
  */
 typedef struct rpcrdma_message {
   /**
@@ -1138,7 +1144,7 @@ typedef struct rpcrdma_message {
 } rpcrdma_message;
 
 /**
- * Reason why a Send is not a transport header, and its offset.
+ * Reason why a Send is not a transport header, and the offset of the error.
  */
 typedef struct rpcrdma_decode_error {
   /**
@@ -1151,7 +1157,8 @@ typedef struct rpcrdma_decode_error {
   size_t offset;
   /**
    * The rdma_err that a Responder answers with, or 0 if it discards the Send (RFC 8166 section 4.5). A Requester
-   * discards it, except for RPCRDMA_UNKNOWN_HEADER_TYPE and RPCRDMA_PROPERTY_VALUE of version 2, which either end answers.
+   * discards the Send, except for RPCRDMA_UNKNOWN_HEADER_TYPE and RPCRDMA_PROPERTY_VALUE of version 2, which either
+   * end answers.
    */
   uint32_t answer;
 } rpcrdma_decode_error;
@@ -1161,11 +1168,11 @@ typedef struct rpcrdma_decode_error {
  */
 typedef struct rpcrdma_property_list {
   /**
-   * The properties as they are on the wire.
+   * Properties in wire format.
    */
   const uint8_t *octets;
   /**
-   * Octets there, at least those of the properties.
+   * Number of octets at octets, at least the length of the properties.
    */
   size_t length;
   /**
@@ -1175,8 +1182,8 @@ typedef struct rpcrdma_property_list {
 } rpcrdma_property_list;
 
 /**
- * One Send of version 2: its transport header, and where the Payload stream is. What a header type does not have is 0, and
- * its lists are empty.
+ * One Send of version 2: the transport header, and the place of the Payload stream. Fields that a header type does not
+ * have are 0, and lists are empty.
  */
 typedef struct rpcrdma_message_v2 {
   /**
@@ -1188,7 +1195,7 @@ typedef struct rpcrdma_message_v2 {
    */
   uint32_t xid;
   /**
-   * rdma_credit: the word as it is.
+   * rdma_credit: the word in wire format.
    */
   uint32_t credit;
   /**
@@ -1212,7 +1219,7 @@ typedef struct rpcrdma_message_v2 {
    */
   uint32_t error;
   /**
-   * RDMA2_ERROR: the words after rdma_err, as far as this error has them.
+   * RDMA2_ERROR: the words after rdma_err; 0 for words that this error does not have.
    */
   uint32_t words[2];
   /**
@@ -1250,7 +1257,7 @@ typedef struct rpcrdma_property {
    */
   uint32_t id;
   /**
-   * Kind of its value: RPCRDMA_DEFAULT_VALUE and so on.
+   * Kind of the value: RPCRDMA_DEFAULT_VALUE and so on.
    */
   uint32_t kind;
   /**
@@ -1268,7 +1275,7 @@ typedef struct rpcrdma_property {
 } rpcrdma_property;
 
 /**
- * Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s", or use rpcrdma_rule_string.
+ * Text that lasts as long as the program, without a NUL at the end: print it with "%.*s", or use rpcrdma_rule_string.
  */
 typedef struct rpcrdma_text {
   /**
@@ -1298,7 +1305,7 @@ typedef struct rpcrdma_finding {
    */
   struct rpcrdma_text summary;
   /**
-   * Octets from the start of the Send to what is wrong in it.
+   * Octets from the start of the Send to the error.
    */
   size_t offset;
   /**
@@ -1320,11 +1327,11 @@ typedef struct rpcrdma_finding {
  */
 typedef struct rpcrdma_private_data {
   /**
-   * The most octets it sends in one Send: 1024 to 262144, a multiple of 1024.
+   * Maximum length of a Send that this end sends, in octets: 1024 to 262144, a multiple of 1024.
    */
   uint32_t send_size;
   /**
-   * The most octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
+   * Maximum length of a Send that this end can receive, in octets: 1024 to 262144, a multiple of 1024.
    */
   uint32_t receive_size;
   /**
@@ -1352,15 +1359,15 @@ typedef struct rpcrdma_agreement {
 } rpcrdma_agreement;
 
 /**
- * A data item in a Payload stream, which may be taken out of it.
+ * A data item in a Payload stream, which may be moved to a chunk.
  */
 typedef struct rpcrdma_item {
   /**
-   * Octets from the start of the stream to the item, after its count if it has one. A multiple of four.
+   * Octets from the start of the stream to the item, after the count of a variable-length item. A multiple of four.
    */
   uint32_t position;
   /**
-   * Its length in octets, without padding.
+   * Length in octets, without padding.
    */
   uint32_t length;
 } rpcrdma_item;
@@ -1382,7 +1389,7 @@ typedef struct rpcrdma_call {
    */
   uint32_t length;
   /**
-   * The most octets of the reply's Payload stream, without the results that have room.
+   * Maximum length of the reply's Payload stream in octets, without the results that have buffers.
    */
   uint32_t reply_length;
   /**
@@ -1394,9 +1401,9 @@ typedef struct rpcrdma_call {
    */
   size_t arguments_count;
   /**
-   * Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
-   * empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or privacy makes no
-   * chunks: its results come with the rest of the reply.
+   * Buffer lengths in octets of the results that the binding allows to be reduced, in order: one Write chunk each. 0
+   * makes an empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or
+   * privacy makes no chunks: all results come with the rest of the reply.
    */
   const uint32_t *results;
   /**
@@ -1404,10 +1411,10 @@ typedef struct rpcrdma_call {
    */
   size_t results_count;
   /**
-   * Version 2: the most octets that the room for a result or for the reply may grow to, if the Responder says that it needs
-   * more; the Call is then made again. 0 if it must not be carried out twice.
+   * Version 2: maximum length in octets to which the buffer of a result or of the reply may grow, if the Responder
+   * reports that more is needed; the Call is then made again. 0 for a Call that must not be carried out twice.
    */
-  uint32_t largest_room;
+  uint32_t largest_capacity;
 } rpcrdma_call;
 
 /**
@@ -1423,7 +1430,7 @@ typedef struct rpcrdma_requester_counts {
    */
   uint32_t awaited;
   /**
-   * 1 if there is no room for one more, else 0.
+   * 1 if the table of Calls is full, else 0.
    */
   uint32_t is_full;
 } rpcrdma_requester_counts;
@@ -1473,7 +1480,7 @@ typedef struct rpcrdma_input {
    */
   uint32_t error;
   /**
-   * The words after it.
+   * Words after the code of the error.
    */
   uint32_t words[2];
 } rpcrdma_input;
@@ -1524,8 +1531,8 @@ typedef struct rpcrdma_output {
    */
   uint32_t receive;
   /**
-   * The call. Its low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same ones at the same time:
-   * an index for what the driver keeps about it.
+   * The call. The low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same low bits at
+   * the same time: an index for a table of the driver.
    */
   uint64_t call;
   /**
@@ -1569,12 +1576,12 @@ typedef struct rpcrdma_output {
    */
   size_t header_length;
   /**
-   * RPCRDMA_DO_SEND of a Responder: 1 if it is the last Send of the reply, else 0.
+   * RPCRDMA_DO_SEND of a Responder: 1 for the last Send of the reply, else 0.
    */
   uint32_t is_last;
   /**
-   * RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
-   * used.
+   * RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until the
+   * Requester is next used.
    */
   const uint32_t *results;
   /**
@@ -1592,7 +1599,7 @@ typedef struct rpcrdma_output {
 } rpcrdma_output;
 
 /**
- * Largest Call, in octets; a larger one is answered with an error before anything is pulled.
+ * Largest Call, in octets; a larger one is answered with an error before any RDMA Read.
  */
 typedef struct rpcrdma_limits {
   /**
@@ -1622,9 +1629,9 @@ typedef struct rpcrdma_limits {
  */
 typedef struct rpcrdma_responder_counts {
   /**
-   * Calls that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
-   * with which they came: there are so many Receives less in room of rpcrdma_channel_available. When it is asked whether an
-   * answer may be sent, there is one less, because an answer gives one of them up.
+   * Calls that are not answered, and whose Receives have gone back to the driver. In version 2 such Calls still hold
+   * credits: subtract this number from receives of rpcrdma_channel_available. Subtract one less when asking whether
+   * an answer may be sent, because an answer returns one credit.
    */
   uint32_t occupied;
   /**
@@ -1632,8 +1639,8 @@ typedef struct rpcrdma_responder_counts {
    */
   uint32_t owed;
   /**
-   * 1 if there is a place for one more Call, or the next part of one, else 0. Credits of version 2 count messages of any
-   * kind, so there may be more Calls than places: those wait in their Receives.
+   * 1 if there is a place for one more Call, or for the next part of a Call, else 0. Credits of version 2 count
+   * messages of any kind, so there may be more Calls than places: the other Calls wait in Receives.
    */
   uint32_t has_place;
 } rpcrdma_responder_counts;
@@ -1836,12 +1843,12 @@ size_t rpcrdma_channel_size(void);
 
 /**
  * Makes the channel of a new connection in memory of RPCRDMA_CHANNEL_SIZE octets, aligned like a uint64_t. side is
- * RPCRDMA_CLIENT or RPCRDMA_SERVER; versions are those that it speaks, of RPCRDMA_VERSION_... together; properties are its
- * own. build is RPCRDMA_BUILD. A client begins with the highest version. There is nothing to free; another connection needs a
- * new one.
+ * RPCRDMA_CLIENT or RPCRDMA_SERVER; versions: the supported versions, RPCRDMA_VERSION_... combined; properties: the
+ * properties of this end. build is RPCRDMA_BUILD. A client begins with the highest version. There is nothing to free;
+ * another connection needs a new one.
  *
- * RPCRDMA_NO_ROOM: length is less than rpcrdma_channel_size says. RPCRDMA_INVALID: there is no such side, no version, or one
- * that is not known; or a property is 0 that must not be, or reverse_direction is another. RPCRDMA_OTHER_BUILD: the program was
+ * RPCRDMA_NO_ROOM: length is less than rpcrdma_channel_size says. RPCRDMA_INVALID: an unknown side or version, or no
+ * version; or a property is 0 that must not be, or reverse_direction is unknown. RPCRDMA_OTHER_BUILD: the program was
  * compiled with the header of another library.
  */
 enum rpcrdma_status rpcrdma_channel_init(struct rpcrdma_channel *channel,
@@ -1852,31 +1859,31 @@ enum rpcrdma_status rpcrdma_channel_init(struct rpcrdma_channel *channel,
                                          uint64_t build);
 
 /**
- * Sends this host authentication message with the transport properties of this end; none if it is empty. To be called before
- * rpcrdma_channel_poll.
+ * Sends this host authentication message with the transport properties of this end; an empty message is not sent. Call
+ * this before rpcrdma_channel_poll.
  *
- * RPCRDMA_TOO_LONG: more than 512 octets. RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the message is in it. In all
- * of these nothing is done.
+ * RPCRDMA_TOO_LONG: more than 512 octets. RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the message is in the
+ * channel. After each of these, nothing has changed.
  */
 enum rpcrdma_status rpcrdma_channel_authenticate(struct rpcrdma_channel *channel,
                                                  const uint8_t *message,
                                                  size_t length);
 
 /**
- * Says what the connection speaks.
+ * Writes the version of the connection to *state.
  *
- * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *state is in it.
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *state is in the channel.
  */
 enum rpcrdma_status rpcrdma_channel_state(struct rpcrdma_channel *channel,
                                           struct rpcrdma_state *state);
 
 /**
- * The terms of version 2 for the calls that this end makes, and for those that it answers. flags: RPCRDMA_REMOTE_INVALIDATION
- * if this end takes part in it, else 0. A peer that receives nothing has thresholds of 0, which the endpoints refuse: the
- * connection is of no use then.
+ * Writes the terms of version 2 for the calls that this end makes, and for the calls that this end answers. flags:
+ * RPCRDMA_REMOTE_INVALIDATION if this end takes part in remote invalidation, else 0. A peer that receives nothing has
+ * thresholds of 0, which the endpoints refuse: the connection is of no use then.
  *
- * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: flags has no meaning, or this is no
- * channel. RPCRDMA_OVERLAP: what is written is in it.
+ * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: flags has no meaning, or
+ * this is no channel. RPCRDMA_OVERLAP: the result would be written into the channel.
  */
 enum rpcrdma_status rpcrdma_channel_terms(struct rpcrdma_channel *channel,
                                           uint32_t flags,
@@ -1884,80 +1891,83 @@ enum rpcrdma_status rpcrdma_channel_terms(struct rpcrdma_channel *channel,
                                           struct rpcrdma_terms *answers);
 
 /**
- * Limits of the chunks of this end's Calls in version 2.
+ * Writes the limits of the chunks of this end's Calls in version 2.
  *
  * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
- * RPCRDMA_OVERLAP: *limits is in it.
+ * RPCRDMA_OVERLAP: *limits is in the channel.
  */
 enum rpcrdma_status rpcrdma_channel_segment_limits(struct rpcrdma_channel *channel,
                                                    struct rpcrdma_segment_limits *limits);
 
 /**
- * The transport properties of the peer.
+ * Writes the transport properties of the peer.
  *
  * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
- * RPCRDMA_OVERLAP: *properties is in it.
+ * RPCRDMA_OVERLAP: *properties is in the channel.
  */
 enum rpcrdma_status rpcrdma_channel_peer(struct rpcrdma_channel *channel,
                                          struct rpcrdma_properties *properties);
 
 /**
- * The host authentication message of the peer, in the channel's memory until that is next used. If it has more than 512
- * octets it is not kept: *message is NULL, and *length says how many.
+ * Returns the host authentication message of the peer, in the channel's memory until the channel is next used. A
+ * message of more than 512 octets is not kept: *message is NULL, and *length is the length.
  *
- * RPCRDMA_NOT_FOUND: the peer has sent none, or the connection does not speak version 2. RPCRDMA_INVALID: this is no channel.
- * RPCRDMA_OVERLAP: what is written is in it.
+ * RPCRDMA_NOT_FOUND: the peer has sent none, or the connection does not speak version 2. RPCRDMA_INVALID: this is no
+ * channel. RPCRDMA_OVERLAP: the result would be written into the channel.
  */
 enum rpcrdma_status rpcrdma_channel_peer_authentication(struct rpcrdma_channel *channel,
                                                         const uint8_t **message,
                                                         size_t *length);
 
 /**
- * The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may drop
- * what it does not know. rpcrdma_channel_state then says what to begin with next.
+ * Records that the connection has ended, or that nothing has come for too long, before the version was known: a server
+ * of version 1 may drop unknown messages. rpcrdma_channel_state then returns the version to begin with next.
  *
  * RPCRDMA_INVALID: this is no channel.
  */
 enum rpcrdma_status rpcrdma_channel_lost(struct rpcrdma_channel *channel);
 
 /**
- * Says how many messages may be sent now. owed and awaited matter to an end that both calls and is called: the Replies that it
- * owes (rpcrdma_responder_count), and those that it waits for (rpcrdma_requester_count).
+ * Writes the number of messages that may be sent now. owed and awaited matter to an end that both calls and is called:
+ * the Replies that this end owes (rpcrdma_responder_count), and the Replies that this end waits for
+ * (rpcrdma_requester_count).
  *
- * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *available is in it.
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *available is in the channel.
  */
 enum rpcrdma_status rpcrdma_channel_available(struct rpcrdma_channel *channel,
-                                              uint32_t room,
+                                              uint32_t receives,
                                               uint32_t owed,
                                               uint32_t awaited,
                                               struct rpcrdma_available *available);
 
 /**
- * Counts a Send that an endpoint has asked for, and that is about to be posted, and writes its credits into its header: the
- * header_length octets of the output.
+ * Counts a Send that an endpoint has asked for, and that is about to be posted, and writes the credits into the
+ * header: the header_length octets of the output.
  *
- * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the header is in it.
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the header is in the channel.
  */
 enum rpcrdma_status rpcrdma_channel_send(struct rpcrdma_channel *channel,
-                                         uint32_t room,
+                                         uint32_t receives,
                                          uint8_t *header,
                                          size_t length);
 
 /**
- * The next message of this end that belongs to no RPC: its transport properties, an error, a grant. To be sent as it is.
+ * Writes the next message of this end that belongs to no RPC: transport properties, an error, a grant. Send the
+ * message unchanged.
  *
- * *length is that of the message. RPCRDMA_NOT_FOUND: there is none. RPCRDMA_NO_ROOM: it has more octets than capacity:
- * *length. With a larger buffer, the next call returns the same message. RPCRDMA_INVALID: this is no channel.
- * RPCRDMA_OVERLAP: the buffer, *length and the channel are not apart.
+ * *length is the length of the message. RPCRDMA_NOT_FOUND: there is no message. RPCRDMA_NO_ROOM: the message has more
+ * octets than capacity: *length. With a larger buffer, the next call returns the same message. RPCRDMA_INVALID: this
+ * is no channel. RPCRDMA_OVERLAP: the buffer, *length and the channel are not apart.
  */
 enum rpcrdma_status rpcrdma_channel_poll(struct rpcrdma_channel *channel,
-                                         uint32_t room,
+                                         uint32_t receives,
                                          uint8_t *buffer,
                                          size_t capacity,
                                          size_t *length);
 
 /**
- * Looks at a Send that has arrived, and says whom it is for. Each is looked at once, in the order in which they arrive.
+ * Handles a Send that has arrived, and writes the endpoint for the Send to *arrival. Pass each Send once, in the order
+ * of arrival.
  *
  * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the octets, *arrival and the channel are not apart.
  */
@@ -1984,9 +1994,9 @@ uint32_t rpcrdma_library_version_number(void);
 uint64_t rpcrdma_library_build(void);
 
 /**
- * Says to an end that both calls and is called which of its endpoints a Send of version 1 is for: *kind is
- * RPCRDMA_ARRIVED_REPLY or RPCRDMA_ARRIVED_CALL. A Send that does not show it is a Reply if the Requester waits for one with
- * its XID (RFC 8167 section 5).
+ * Writes the endpoint for a Send of version 1, at an end that both calls and is called: *kind is RPCRDMA_ARRIVED_REPLY
+ * or RPCRDMA_ARRIVED_CALL. A Send that does not show the direction is a Reply if the Requester waits for a Reply with
+ * that XID (RFC 8167 section 5).
  *
  * RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: the octets, *kind and the Requester are not apart.
  */
@@ -2006,12 +2016,13 @@ enum rpcrdma_status rpcrdma_decode(const uint8_t *octets,
                                    struct rpcrdma_decode_error *error);
 
 /**
- * Encodes the header of a message of version 1 at the start of a buffer. The Payload stream, if it is to follow, is for the
- * caller to put after it. The structure is one that was decoded, or filled in: lists as they are on the wire, made with
- * rpcrdma_put_read_segment, rpcrdma_put_write_chunk and rpcrdma_put_segment.
+ * Encodes the header of a message of version 1 at the start of a buffer. The caller writes the Payload stream, if any,
+ * after the header. The structure was decoded, or filled in: lists in wire format, made with rpcrdma_put_read_segment,
+ * rpcrdma_put_write_chunk and rpcrdma_put_segment.
  *
- * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: procedure or error has no
- * meaning, or the Write list has fewer chunks than it counts. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
+ * *length is the length of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: procedure or
+ * error has no meaning, or the Write list has fewer chunks than its count. RPCRDMA_OVERLAP: the buffer or *length
+ * overlaps a list.
  */
 enum rpcrdma_status rpcrdma_encode(const struct rpcrdma_message *message,
                                    uint8_t *buffer,
@@ -2019,9 +2030,10 @@ enum rpcrdma_status rpcrdma_encode(const struct rpcrdma_message *message,
                                    size_t *length);
 
 /**
- * Encodes the header of the Reply to a Call: its chunks come back with the lengths of what was put into them (section
- * 4.3.2). written has the octets in each Write chunk, and may be shorter than the list: the rest is unused. procedure is
- * RPCRDMA_MSG, and the reply follows the header; or RPCRDMA_NOMSG, and reply_length octets of it are in the Reply chunk.
+ * Encodes the header of the Reply to a Call: the chunks of the Call come back with the number of octets written
+ * (section 4.3.2). written has the octets in each Write chunk, and may be shorter than the list: the rest is unused.
+ * procedure is RPCRDMA_MSG, and the reply follows the header; or RPCRDMA_NOMSG, and reply_length octets are in the
+ * Reply chunk.
  *
  * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_FOUND: the Call has not as many
  * Write chunks, or no Reply chunk. RPCRDMA_CHUNK_TOO_SMALL: more octets than a chunk has. RPCRDMA_INVALID: the Call has no
@@ -2038,8 +2050,8 @@ enum rpcrdma_status rpcrdma_encode_reply(const struct rpcrdma_message *call,
                                          size_t *length);
 
 /**
- * Encodes the RDMA_ERROR that answers a Call (section 4.5): error is RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK. Its XID and
- * version are those of the Call, of which the first 16 octets are needed.
+ * Encodes the RDMA_ERROR that answers a Call (section 4.5): error is RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK. XID and
+ * version come from the first 16 octets of the Call.
  *
  * *length is that of the message. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_DECODED: fewer than 16 octets;
  * then there is nothing to answer. RPCRDMA_INVALID: error is another. RPCRDMA_OVERLAP: the buffer or *length overlaps the
@@ -2054,9 +2066,10 @@ enum rpcrdma_status rpcrdma_encode_error(const uint8_t *call,
                                          size_t *length);
 
 /**
- * Says in which wire format of version 2 a Send is, if it shows that: *family is RPCRDMA_FAMILY_A or RPCRDMA_FAMILY_B.
+ * Finds the wire format of a Send of version 2, if the Send shows the format: *family is RPCRDMA_FAMILY_A or
+ * RPCRDMA_FAMILY_B.
  *
- * RPCRDMA_NOT_FOUND: it does not show it. RPCRDMA_OVERLAP: *family overlaps the octets.
+ * RPCRDMA_NOT_FOUND: the Send does not show the format. RPCRDMA_OVERLAP: *family overlaps the octets.
  */
 enum rpcrdma_status rpcrdma_recognise_v2(const uint8_t *octets,
                                          size_t length,
@@ -2075,20 +2088,20 @@ enum rpcrdma_status rpcrdma_decode_v2(uint32_t family,
                                       struct rpcrdma_decode_error *error);
 
 /**
- * Takes the next transport property.
+ * Returns the next transport property.
  *
- * RPCRDMA_NOT_FOUND: there is none left. RPCRDMA_INVALID: the list has fewer than it counts. RPCRDMA_OVERLAP: *property or
- * *list overlaps the octets.
+ * RPCRDMA_NOT_FOUND: there is none left. RPCRDMA_INVALID: the list has fewer properties than its count.
+ * RPCRDMA_OVERLAP: *property or *list overlaps the octets.
  */
 enum rpcrdma_status rpcrdma_next_property(struct rpcrdma_property_list *list,
                                           struct rpcrdma_property *property);
 
 /**
- * Encodes the header of a message of version 2 at the start of a buffer. As rpcrdma_encode; properties are as they are on
- * the wire, such as rpcrdma_put_property makes them.
+ * Encodes the header of a message of version 2 at the start of a buffer. As rpcrdma_encode; properties are in wire
+ * format, as made by rpcrdma_put_property.
  *
- * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: family or header_type has no
- * meaning, or a list has fewer items than it counts. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
+ * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: family or header_type
+ * has no meaning, or a list has fewer items than its count. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
  */
 enum rpcrdma_status rpcrdma_encode_v2(const struct rpcrdma_message_v2 *message,
                                       uint8_t *buffer,
@@ -2114,8 +2127,8 @@ enum rpcrdma_status rpcrdma_encode_reply_v2(const struct rpcrdma_message_v2 *cal
                                             size_t *length);
 
 /**
- * Encodes the RDMA2_ERROR that answers a message, in the wire format of family: error is rdma_err, and words are those that
- * follow it, as far as it has them. XID and version are those of the message, of which the first 16 octets are needed.
+ * Encodes the RDMA2_ERROR that answers a message, in the wire format of family: error is rdma_err, and words are the
+ * words that follow rdma_err, if this error has words. XID and version come from the first 16 octets of the message.
  *
  * *length is that of the answer. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_DECODED: fewer than 16 octets.
  * RPCRDMA_INVALID: there is no such family. RPCRDMA_OVERLAP: the buffer or *length overlaps the message.
@@ -2169,9 +2182,9 @@ const char *rpcrdma_error_string(uint32_t version,
 const char *rpcrdma_rule_string(const struct rpcrdma_finding *finding);
 
 /**
- * Looks for private data in that of a connection manager's message, at any place in it.
+ * Finds RPC-over-RDMA private data in the private data of a connection manager's message, at any offset.
  *
- * RPCRDMA_NOT_FOUND: it is not there. RPCRDMA_OVERLAP: *data overlaps the octets.
+ * RPCRDMA_NOT_FOUND: there is none. RPCRDMA_OVERLAP: *data overlaps the octets.
  */
 enum rpcrdma_status rpcrdma_find_private_data(const uint8_t *octets,
                                               size_t length,
@@ -2197,22 +2210,22 @@ enum rpcrdma_status rpcrdma_agree(const struct rpcrdma_private_data *client,
                                   struct rpcrdma_agreement *agreement);
 
 /**
- * Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
- * RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers, and
- * never more than RPCRDMA_REQUESTER_SIZE.
+ * Returns the size in octets of a Requester that makes this many calls at a time, with this many segments each; 0 for
+ * more than RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built: the same for all smaller
+ * numbers, and never more than RPCRDMA_REQUESTER_SIZE.
  */
 size_t rpcrdma_requester_size(size_t calls,
                               size_t segments);
 
 /**
- * Makes a Requester of a new connection in memory of RPCRDMA_REQUESTER_SIZE octets, aligned like a uint64_t. Each Call asks
- * for credits credits, at least 1; a memory region has at most segment_length octets, a multiple of four and at least four.
- * build is RPCRDMA_BUILD. Making it needs as much stack as its size. There is nothing to free; another connection needs a new
- * one.
+ * Makes a Requester of a new connection in memory of RPCRDMA_REQUESTER_SIZE octets, aligned like a uint64_t. Each Call
+ * asks for credits credits, at least 1; a memory region has at most segment_length octets, a multiple of four and at
+ * least four. build is RPCRDMA_BUILD. Initialisation needs as much stack as the size of the Requester. There is
+ * nothing to free; another connection needs a new Requester.
  *
- * RPCRDMA_NO_ROOM: length is less than rpcrdma_requester_size says. RPCRDMA_INVALID: the terms have a number that has no
- * meaning or a threshold that is too small; or credits or segment_length has a value that it must not have.
- * RPCRDMA_OTHER_BUILD: the program was compiled with the header of another library.
+ * RPCRDMA_NO_ROOM: length is less than rpcrdma_requester_size says. RPCRDMA_INVALID: the terms have a number that has
+ * no meaning or a threshold that is too small; or credits or segment_length is out of range. RPCRDMA_OTHER_BUILD: the
+ * program was compiled with the header of another library.
  */
 enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
                                            size_t length,
@@ -2222,33 +2235,33 @@ enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
                                            uint64_t build);
 
 /**
- * Begins a Call: *id is its name until it is done. It waits if there is no credit.
+ * Begins a Call: *id names the Call until RPCRDMA_DO_DONE. The Call waits if there is no credit.
  *
  * RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
- * RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
- * XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_NOT_SUPPORTED: the peer does not
- * answer calls, or none of this form. RPCRDMA_OVERLAP: the Requester and what it reads or writes are not apart. In all of these
- * nothing is done.
+ * RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call
+ * has this XID. RPCRDMA_TOO_MANY: too many calls, arguments or segments. RPCRDMA_NOT_SUPPORTED: the peer does not
+ * answer calls, or none of this form. RPCRDMA_OVERLAP: the Requester and memory that is read or written are not apart.
+ * After each of these, nothing has changed.
  */
 enum rpcrdma_status rpcrdma_requester_call(struct rpcrdma_requester *requester,
                                            const struct rpcrdma_call *call,
                                            uint64_t *id);
 
 /**
- * Begins a Call-only of version 2: a Call of a procedure that has no reply. head and length are those of rpcrdma_call. It ends
- * with RPCRDMA_END_SENT.
+ * Begins a one-way Call of version 2: a Call of a procedure that has no reply. head and length are as in rpcrdma_call.
+ * The Call ends with RPCRDMA_END_SENT.
  *
  * As rpcrdma_requester_call; RPCRDMA_NOT_SUPPORTED in version 1, where each Call has a reply.
  */
-enum rpcrdma_status rpcrdma_requester_call_only(struct rpcrdma_requester *requester,
-                                                const uint8_t *head,
-                                                size_t head_length,
-                                                uint32_t length,
-                                                uint64_t *id);
+enum rpcrdma_status rpcrdma_requester_call_one_way(struct rpcrdma_requester *requester,
+                                                   const uint8_t *head,
+                                                   size_t head_length,
+                                                   uint32_t length,
+                                                   uint64_t *id);
 
 /**
- * Gives a Call up. One that was sent is done only after its reply, of which nothing is kept; until then the Responder may
- * use its memory.
+ * Cancels a Call. A Call that was sent is done only after the reply, of which nothing is kept; until then the
+ * Responder may use the memory of the Call.
  *
  * RPCRDMA_UNEXPECTED: there is no such call. RPCRDMA_INVALID: this is no Requester.
  */
@@ -2256,7 +2269,7 @@ enum rpcrdma_status rpcrdma_requester_cancel(struct rpcrdma_requester *requester
                                              uint64_t call);
 
 /**
- * Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+ * Sets the terms of the connection, if agreed only after connection setup. The terms apply from the next Call on.
  *
  * RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Requester.
  * RPCRDMA_OVERLAP: the terms are in the Requester.
@@ -2292,8 +2305,9 @@ enum rpcrdma_status rpcrdma_requester_permit(struct rpcrdma_requester *requester
                                              uint32_t messages);
 
 /**
- * Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call on, so
- * that no memory is registered for it; and for a reply of at most as many there is no Reply chunk. 0, the default, is never.
+ * Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call
+ * on, so that no memory is registered; and for a reply of at most as many octets there is no Reply chunk. 0, the
+ * default, is never.
  *
  * RPCRDMA_INVALID: this is no Requester.
  */
@@ -2301,28 +2315,28 @@ enum rpcrdma_status rpcrdma_requester_continue(struct rpcrdma_requester *request
                                                uint32_t octets);
 
 /**
- * Provides no Reply chunk from the next Call on: a reply that is too long for a Send is pulled, and RDMA_DONE is sent (RFC 5666
- * section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such replies, and not if this end
- * is called too.
+ * Provides no Reply chunk from the next Call on: a reply that is too long for a Send is read from memory of the
+ * Responder, and RDMA_DONE is sent (RFC 5666 section 3.5). RFC 8166 forbids this. Use only with a Responder that is
+ * known to provide such replies, and not if this end is called too.
  *
  * RPCRDMA_INVALID: this is no Requester.
  */
-enum rpcrdma_status rpcrdma_requester_pull_replies(struct rpcrdma_requester *requester);
+enum rpcrdma_status rpcrdma_requester_read_provided_replies(struct rpcrdma_requester *requester);
 
 /**
- * Says how many calls there are.
+ * Counts the calls.
  *
- * RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: *counts is in it.
+ * RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: *counts is in the Requester.
  */
 enum rpcrdma_status rpcrdma_requester_count(struct rpcrdma_requester *requester,
                                             struct rpcrdma_requester_counts *counts);
 
 /**
- * Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
+ * Passes an event to the Requester. After that, poll for outputs until there is nothing to do.
  *
- * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE: the
- * handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester.
- * RPCRDMA_OVERLAP: the octets are in it. In all of these nothing is done.
+ * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE:
+ * the handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no
+ * Requester. RPCRDMA_OVERLAP: the octets are in the Requester. After each of these, nothing has changed.
  */
 enum rpcrdma_status rpcrdma_requester_handle(struct rpcrdma_requester *requester,
                                              const struct rpcrdma_input *input);
@@ -2341,15 +2355,16 @@ enum rpcrdma_status rpcrdma_requester_poll(struct rpcrdma_requester *requester,
                                            struct rpcrdma_output *output);
 
 /**
- * Octets of a Responder for this many calls at a time; 0 if it is more than RPCRDMA_CALLS. The size is fixed when the
- * library is built, so it is the same for all smaller numbers, and never more than RPCRDMA_RESPONDER_SIZE.
+ * Returns the size in octets of a Responder for this many calls at a time; 0 for more than RPCRDMA_CALLS. The size is
+ * fixed when the library is built: the same for all smaller numbers, and never more than RPCRDMA_RESPONDER_SIZE.
  */
 size_t rpcrdma_responder_size(size_t calls);
 
 /**
- * Makes a Responder of a new connection in memory of RPCRDMA_RESPONDER_SIZE octets, aligned like a uint64_t. It grants
- * credits credits, so as many Receives have to be posted. build is RPCRDMA_BUILD. Making it needs as much stack as its size.
- * There is nothing to free; another connection needs a new one.
+ * Makes a Responder of a new connection in memory of RPCRDMA_RESPONDER_SIZE octets, aligned like a uint64_t. The
+ * Responder grants credits credits, so as many Receives have to be posted. build is RPCRDMA_BUILD. Initialisation
+ * needs as much stack as the size of the Responder. There is nothing to free; another connection needs a new
+ * Responder.
  *
  * RPCRDMA_NO_ROOM: length is less than rpcrdma_responder_size says. RPCRDMA_INVALID: credits are 0, or more than
  * RPCRDMA_CALLS; the limits allow more chunks than RPCRDMA_CALL_CHUNKS; or the terms have a number that has no meaning or a
@@ -2363,8 +2378,8 @@ enum rpcrdma_status rpcrdma_responder_init(struct rpcrdma_responder *responder,
                                            uint64_t build);
 
 /**
- * Allows this many RDMA Reads at a time from now on (ORD), and at most this many octets in each RDMA Read and RDMA Write:
- * those that the adapter allows. 0 counts as 1.
+ * Allows this many RDMA Reads at a time from now on (ORD), and at most this many octets in each RDMA Read and RDMA
+ * Write: the limits of the adapter. 0 counts as 1.
  *
  * RPCRDMA_INVALID: this is no Responder.
  */
@@ -2373,7 +2388,7 @@ enum rpcrdma_status rpcrdma_responder_limit(struct rpcrdma_responder *responder,
                                             uint32_t octets);
 
 /**
- * Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+ * Sets the terms of the connection, if agreed only after connection setup. The terms apply from the next Call on.
  *
  * RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Responder.
  * RPCRDMA_OVERLAP: the terms are in the Responder.
@@ -2398,17 +2413,18 @@ enum rpcrdma_status rpcrdma_responder_permit(struct rpcrdma_responder *responder
                                              uint32_t messages);
 
 /**
- * Says how many calls there are.
+ * Counts the calls.
  *
- * RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: *counts is in it.
+ * RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: *counts is in the Responder.
  */
 enum rpcrdma_status rpcrdma_responder_count(struct rpcrdma_responder *responder,
                                             struct rpcrdma_responder_counts *counts);
 
 /**
- * Provides a reply that fits nowhere for the Requester to pull, instead of refusing it: at most this many at a time (RFC 5666
- * sections 3.5 and 11). RFC 8166 forbids this. Use it only for a Requester that is known to pull such replies. One credit less
- * is granted for each; the driver keeps a timer for each, and calls rpcrdma_responder_expire.
+ * Provides a reply that fits nowhere in memory for RDMA Reads of the Requester, instead of refusing the Call: at most
+ * this many at a time (RFC 5666 sections 3.5 and 11). RFC 8166 forbids this. Use only for a Requester that is known to
+ * read such replies. One credit less is granted for each; the driver keeps a timer for each, and calls
+ * rpcrdma_responder_expire.
  *
  * RPCRDMA_INVALID: this is no Responder.
  */
@@ -2416,16 +2432,17 @@ enum rpcrdma_status rpcrdma_responder_provide_replies(struct rpcrdma_responder *
                                                       uint32_t most);
 
 /**
- * Ends the time in which a provided reply can be pulled. If the Requester is still pulling it, the connection ends.
+ * Ends the time in which the Requester can read a provided reply. If the Requester is still reading, the connection
+ * ends.
  *
- * RPCRDMA_UNEXPECTED: there is no such reply, or its end has begun. RPCRDMA_INVALID: this is no Responder.
+ * RPCRDMA_UNEXPECTED: there is no such reply, or the end has begun. RPCRDMA_INVALID: this is no Responder.
  */
 enum rpcrdma_status rpcrdma_responder_expire(struct rpcrdma_responder *responder,
                                              uint64_t call);
 
 /**
- * Answers the next Call with this XID with an error, once, and pulls nothing of it: for a Call whose RDMA Read, RDMA Write or
- * Send failed on an earlier connection of the same Requester (RFC 8166 section 4.5.3).
+ * Answers the next Call with this XID with an error, once, before any RDMA Read: for a Call whose RDMA Read, RDMA
+ * Write or Send failed on an earlier connection of the same Requester (RFC 8166 section 4.5.3).
  *
  * RPCRDMA_INVALID: this is no Responder.
  */
@@ -2433,11 +2450,11 @@ enum rpcrdma_status rpcrdma_responder_refuse_xid(struct rpcrdma_responder *respo
                                                  uint32_t xid);
 
 /**
- * Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
+ * Passes an event to the Responder. After that, poll for outputs until there is nothing to do.
  *
- * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID: kind
- * is not that of an input of a Responder, or this is no Responder. RPCRDMA_OVERLAP: the octets are in it. In all of these
- * nothing is done.
+ * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID:
+ * kind is not that of an input of a Responder, or this is no Responder. RPCRDMA_OVERLAP: the octets are in the
+ * Responder. After each of these, nothing has changed.
  */
 enum rpcrdma_status rpcrdma_responder_handle(struct rpcrdma_responder *responder,
                                              const struct rpcrdma_input *input);
@@ -2458,9 +2475,10 @@ enum rpcrdma_status rpcrdma_responder_poll(struct rpcrdma_responder *responder,
 /**
  * Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
  *
- * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
- * other, its flags have no meaning, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
- * Responder and what it reads or writes are not apart. In all of these nothing is done.
+ * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to that call, lengths do
+ * not fit each other, flags have no meaning, or this is no Responder. RPCRDMA_TOO_MANY: more results than
+ * RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the Responder and memory that is read or written are not apart. After each of
+ * these, nothing has changed.
  */
 enum rpcrdma_status rpcrdma_responder_reply(struct rpcrdma_responder *responder,
                                             uint64_t call,
@@ -2468,8 +2486,8 @@ enum rpcrdma_status rpcrdma_responder_reply(struct rpcrdma_responder *responder,
                                             uint32_t *form);
 
 /**
- * Answers a Call that was delivered with an error, ERR_CHUNK or that of version 2 for what cannot be read: there can be no RPC
- * reply to it.
+ * Answers a Call that was delivered with an error, ERR_CHUNK or that of version 2 for what cannot be read: there can
+ * be no RPC reply.
  *
  * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is no Responder.
  */
@@ -2477,19 +2495,19 @@ enum rpcrdma_status rpcrdma_responder_refuse(struct rpcrdma_responder *responder
                                              uint64_t call);
 
 /**
- * Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply. Only the upper layer knows that
- * it is one.
+ * Forgets a one-way Call of version 2 that was delivered: a Call of a procedure that has no reply. Only the upper
+ * layer recognises such a Call.
  *
- * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_NOT_SUPPORTED: in version 1 each Call has a reply. RPCRDMA_INVALID: this is
- * no Responder. In all of these nothing is done.
+ * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_NOT_SUPPORTED: in version 1 each Call has a reply.
+ * RPCRDMA_INVALID: this is no Responder. After each of these, nothing has changed.
  */
 enum rpcrdma_status rpcrdma_responder_forget(struct rpcrdma_responder *responder,
                                              uint64_t call);
 
 /**
- * The XID and the length of a Call that is not answered, and the XDR padding in the memory in which it is put together,
- * which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has room for
- * RPCRDMA_CALL_CHUNKS ranges; those that are not needed have length 0.
+ * Returns the XID and the length of a Call that is not answered, and the XDR padding in the memory in which the Call
+ * is assembled, which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has
+ * room for RPCRDMA_CALL_CHUNKS ranges; unused ranges have length 0.
  *
  * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: the Responder and what
  * is written are not apart.
@@ -2513,8 +2531,8 @@ enum rpcrdma_status rpcrdma_decode_rpc_call(const uint8_t *octets,
 /**
  * Encodes the header of an RPC Call.
  *
- * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: a credential or a verifier
- * of more than 400 octets. RPCRDMA_OVERLAP: the buffer or *length overlaps one of them.
+ * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: a credential or a
+ * verifier of more than 400 octets. RPCRDMA_OVERLAP: the buffer or *length overlaps the credential or the verifier.
  */
 enum rpcrdma_status rpcrdma_encode_rpc_call(const struct rpcrdma_rpc_call *call,
                                             uint8_t *buffer,
@@ -2544,11 +2562,11 @@ enum rpcrdma_status rpcrdma_encode_rpc_reply(const struct rpcrdma_rpc_reply *rep
 
 /**
  * Judges a Send of version 1 that was received by a Requester or a Responder (receiver: RPCRDMA_REQUESTER or
- * RPCRDMA_RESPONDER) by all rules that need nothing else. It need not be one that decodes.
+ * RPCRDMA_RESPONDER) by all rules that need nothing else. The Send need not decode.
  *
- * *count is the number of findings; the first of them are written to the array, as far as it has room.
- * RPCRDMA_NO_ROOM: there are more than capacity. RPCRDMA_INVALID: receiver is another. RPCRDMA_OVERLAP: *count, the array and
- * the octets are not apart.
+ * *count is the number of findings; the first findings are written to the array, as many as fit. RPCRDMA_NO_ROOM:
+ * there are more than capacity. RPCRDMA_INVALID: receiver is another. RPCRDMA_OVERLAP: *count, the array and the
+ * octets are not apart.
  */
 enum rpcrdma_status rpcrdma_judge(const uint8_t *octets,
                                   size_t length,
@@ -2558,10 +2576,10 @@ enum rpcrdma_status rpcrdma_judge(const uint8_t *octets,
                                   size_t *count);
 
 /**
- * Judges a Reply of version 1 by the Call it answers: the chunks that come back.
+ * Judges a Reply of version 1 by the answered Call: the chunks that come back.
  *
- * *count and the array as of rpcrdma_judge; offsets are those in the Reply. RPCRDMA_NOT_DECODED: one of the two is not a
- * Send of version 1. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
+ * *count and the array as of rpcrdma_judge; offsets are offsets in the Reply. RPCRDMA_NOT_DECODED: one of the two is
+ * not a Send of version 1. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
  */
 enum rpcrdma_status rpcrdma_judge_reply(const uint8_t *call,
                                         size_t call_length,
@@ -2586,7 +2604,7 @@ enum rpcrdma_status rpcrdma_judge_v2(uint32_t family,
                                      size_t *count);
 
 /**
- * Judges a Reply of version 2 by the Call it answers. As rpcrdma_judge_reply.
+ * Judges a Reply of version 2 by the answered Call. As rpcrdma_judge_reply.
  *
  * *count and the array as of rpcrdma_judge. RPCRDMA_NOT_DECODED: one of the two is not a Send in this wire format.
  * RPCRDMA_INVALID: there is no such family. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.

@@ -19,7 +19,7 @@ fn main() {
     }
     for capture in CAPTURES {
         for send in recorded::sends(&read(&testdata.join(format!("captures/{capture}.pcap")))) {
-            add(b'1', &send, &mut all);
+            add_send(b'1', &send, &mut all);
         }
     }
     let output = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
@@ -43,13 +43,13 @@ fn add_vectors(version: u8, folder: &Path, all: &mut Vec<u8>) {
             add_vectors(version, &path, all);
         } else if path.extension().is_some_and(|extension| extension == "hex") {
             let text = String::from_utf8(read(&path)).expect("a vector is text");
-            add(version, &recorded::hexadecimal(&text), all);
+            add_send(version, &recorded::hexadecimal(&text), all);
         }
     }
 }
 
 /// As `src/recorded.rs` reads it.
-fn add(version: u8, send: &[u8], all: &mut Vec<u8>) {
+fn add_send(version: u8, send: &[u8], all: &mut Vec<u8>) {
     let length = u16::try_from(send.len()).expect("a Send has less than 64 KiB");
     all.push(version);
     all.extend(length.to_be_bytes());

@@ -1,7 +1,8 @@
 //! Codes: numbers on the wire with named values.
 
-/// Gives a code its constants, `name` and `Display`, so that each value and its name are written once. `$prefix` comes
-/// before the constants in the names of the specification. A value without a name is shown as a number of `$field`.
+/// Gives a code its constants, `name` and `Display`, so that a value and the name of the value are written once.
+/// `$prefix` comes before the constants in the names of the specification. A value without a name is shown as a number
+/// of `$field`.
 macro_rules! named {
     (
         $(#[$attribute:meta])*

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::reader::EndOfInput;
 
-/// Reason why a Send is not a valid transport header, and its offset.
+/// Reason why a Send is not a valid transport header, and the offset of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DecodeError {
     /// Kind of error.
@@ -24,8 +24,8 @@ pub struct DecodeError {
 #[non_exhaustive]
 pub enum DecodeErrorKind {
     /// Fewer octets than the smallest header of this procedure: 28, or 16 for `RDMA_DONE`, 20 for `RDMA_ERROR` with
-    /// `ERR_CHUNK` (section 4.5 says 28 for all of them, which would discard every `ERR_CHUNK` unseen). In version 2:
-    /// fewer than the prefix has, or an `RDMA2_ERROR` that is incomplete.
+    /// `ERR_CHUNK` (section 4.5 says 28 for all procedures, which would discard every `ERR_CHUNK` unseen). In version
+    /// 2: fewer than the prefix has, or an `RDMA2_ERROR` that is incomplete.
     HeaderShort,
     /// `rdma_vers` is not the version that is decoded (section 4.5.1).
     Version,
@@ -41,9 +41,9 @@ pub enum DecodeErrorKind {
     ListTruncated,
     /// A chunk counts more segments than the rest of the Send can hold.
     SegmentCount,
-    /// The octets of a version 2 message end within its header, outside of a chunk list.
+    /// The octets of a version 2 message end within the header, outside of a chunk list.
     HeaderTruncated,
-    /// A transport property of version 2 has a value that is not of its type, or that extends past the end of the
+    /// A transport property of version 2 has a value of the wrong type, or a value that extends past the end of the
     /// message.
     PropertyValue,
 }
@@ -68,7 +68,7 @@ impl DecodeErrorKind {
 
     /// Answer of a Responder to such a version 1 header (RFC 8166 section 4.5).
     ///
-    /// It answers, unless the message is too short for its XID to be trusted, or is itself an `RDMA_ERROR`.
+    /// A Responder answers, unless the message is too short for the XID to be trusted, or is an `RDMA_ERROR`.
     #[must_use]
     pub const fn answer(self) -> Reaction {
         match self {
@@ -100,7 +100,7 @@ impl DecodeErrorKind {
     }
 }
 
-/// Side of the connection that received the message, in the direction of its RPC.
+/// Side of the connection that received the message, in the direction of the RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Sends Calls, receives Replies.
@@ -135,10 +135,10 @@ impl DecodeError {
     }
 
     /// Reaction of the receiver of a version 1 header (RFC 8166 section 4.5): [`DecodeErrorKind::answer`] of a
-    /// Responder; a Requester discards it.
+    /// Responder; a Requester discards the header.
     #[must_use]
     pub const fn reaction(self, role: Role) -> Reaction {
-        self.kind.answer().of(role)
+        self.kind.answer().for_role(role)
     }
 }
 
@@ -153,7 +153,7 @@ impl core::error::Error for DecodeError {}
 impl Reaction {
     /// Returns the reaction in this role, if `self` is the reaction of a Responder. A Requester never answers.
     #[must_use]
-    pub const fn of(self, role: Role) -> Self {
+    pub const fn for_role(self, role: Role) -> Self {
         match role {
             Role::Responder => self,
             Role::Requester => Self::Discard,

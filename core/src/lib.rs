@@ -1,4 +1,4 @@
-//! RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts): from octets to messages and back.
+//! RPC-over-RDMA version 1 (RFC 8166) and version 2 (drafts): from octets to messages and back.
 //!
 //! This is the library. The program `rpcrdma`, which reads captures, is installed by `cargo install rpcrdma-capture`.
 //!
@@ -13,8 +13,8 @@
 //!   of version 2 are always there; a linker leaves out unused functions.
 //!
 //! # Out of scope
-//! This library moves no data: it has no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on
-//! it, and `rpcrdma-dissector` reads captures with it. It does not interpret NFS: it stops after the RPC header.
+//! This library moves no data: no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on this
+//! library, and `rpcrdma-dissector` reads captures. Decoding stops after the RPC header: NFS is not interpreted.
 //!
 //! # Where everything is
 //! ```text
@@ -78,7 +78,7 @@
 //! # Ok::<(), rpcrdma::DecodeError>(())
 //! ```
 //!
-//! Encoding needs only a buffer, and a Reply is made from the Call that it answers:
+//! Encoding needs only a buffer, and a Reply is made from the answered Call:
 //! ```
 //! use rpcrdma::lists::{Chunks, WriteChunk, WriteList};
 //! use rpcrdma::segment::Segment;
@@ -86,8 +86,8 @@
 //!
 //! // A requester's Call: 4096 octets of its memory for the data of an NFS READ.
 //! let memory = [Segment { handle: 0xa94, length: 4096, offset: 0x1000 }.to_octets()];
-//! let room = [WriteChunk::new(&memory)];
-//! let chunks = Chunks { writes: WriteList::from_chunks(&room), ..Chunks::default() };
+//! let writes = [WriteChunk::new(&memory)];
+//! let chunks = Chunks { writes: WriteList::from_chunks(&writes), ..Chunks::default() };
 //! let mut call = [0; 1024];
 //! let length = Header { xid: 7, credit: 32, body: Body::Msg(chunks) }.encode(&mut call)?;
 //! // The RPC message follows: call[length..].

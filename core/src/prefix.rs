@@ -7,7 +7,7 @@
 //! +--------+--------+--------+--------+
 //! ```
 //!
-//! Their place and meaning stay the same in later versions, so a receiver can answer a version it does not know.
+//! The place and meaning of these words stay the same in later versions, so a receiver can answer an unknown version.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Private data of both sides during connection set-up (RFC 8797 section 4).
+//! Private data of both sides during connection setup (RFC 8797 section 4).
 //!
 //! ```text
 //!  0                   4         5         6         7         8
@@ -15,10 +15,10 @@ use crate::error::EncodeError;
 use crate::sink::{self, Emit, Sink};
 
 bitflags::bitflags! {
-    /// The flags; unknown ones are kept as they were received.
+    /// The flags; unknown flags are kept as received.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Flags: u8 {
-        /// R: the sender can have its memory invalidated by the other side (section 4.1).
+        /// R: the other side may invalidate memory of the sender (section 4.1).
         const REMOTE_INVALIDATION = 0x01;
         const _ = !0;
     }
@@ -56,7 +56,7 @@ impl PrivateData {
     /// The largest size that can be expressed.
     pub const LARGEST_SIZE: u32 = 262_144;
 
-    /// Finds it in the private data of a connection manager's message, at any alignment.
+    /// Finds RPC-over-RDMA private data in the private data of a connection manager's message, at any alignment.
     #[must_use]
     pub fn find(octets: &[u8]) -> Option<Self> {
         let mut rest = octets;
@@ -70,7 +70,7 @@ impl PrivateData {
     }
 
     /// Finds the same as [`find`](Self::find), or else private data that begins in the same way but has another version
-    /// or is cut, and returns its octets.
+    /// or is cut, and returns the octets.
     #[must_use]
     pub fn locate(octets: &[u8]) -> Option<&[u8]> {
         let (mut rest, mut other) = (octets, None);
@@ -104,7 +104,8 @@ impl PrivateData {
         }
     }
 
-    /// Returns its octets. A size that cannot be expressed becomes the next smaller one that can, or the smallest.
+    /// Returns the encoded private data. A size that cannot be expressed becomes the next smaller one that can, or the
+    /// smallest.
     #[must_use]
     pub const fn to_octets(self) -> [u8; Self::LEN] {
         let [i0, i1, i2, i3] = Self::IDENTIFIER;
@@ -112,10 +113,10 @@ impl PrivateData {
         [i0, i1, i2, i3, Self::VERSION, self.flags.bits(), send, receive]
     }
 
-    /// Writes it at the start of `buffer` and returns its length.
+    /// Writes the private data at the start of `buffer` and returns the length in octets.
     ///
     /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
+    /// An [`EncodeError`] if the private data does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
     }
@@ -139,7 +140,7 @@ const fn encoded_size(octets: u32) -> u8 {
 
 impl Emit for PrivateData {
     fn emit<S: Sink>(&self, sink: &mut S) {
-        sink.put(&self.to_octets());
+        sink.put_octets(&self.to_octets());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keeps track of the position in the input. No other file does.
 //!
 //! XDR (RFC 4506) is made of big-endian words of four octets; everything that an RPC-over-RDMA peer sends is read
-//! through [`Reader`], so an error always has the offset at which it happened.
+//! through [`Reader`], so every error has an offset.
 //!
 //! ```
 //! use rpcrdma::reader::{EndOfInput, Reader};
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         self.rest
     }
 
-    const fn end(&self) -> EndOfInput {
+    const fn end_of_input(&self) -> EndOfInput {
         EndOfInput { offset: self.offset() }
     }
 
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
                 self.rest = rest;
                 Ok(array)
             }
-            None => Err(self.end()),
+            None => Err(self.end_of_input()),
         }
     }
 
@@ -108,24 +108,24 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`EndOfInput`] if fewer are left; then nothing is consumed.
     #[inline]
-    pub const fn take(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
+    pub const fn read_octets(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
         match self.rest.split_at_checked(length) {
             Some((taken, rest)) => {
                 self.rest = rest;
                 Ok(taken)
             }
-            None => Err(self.end()),
+            None => Err(self.end_of_input()),
         }
     }
 
-    /// The next `count` items of `N` octets each.
+    /// Reads the next `count` items of `N` octets each.
     ///
     /// # Errors
-    /// [`EndOfInput`] if they are not all there; then nothing is consumed.
+    /// [`EndOfInput`] if the input has fewer items; then nothing is consumed.
     #[inline]
     pub const fn arrays<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], EndOfInput> {
-        let Some(length) = count.checked_mul(N) else { return Err(self.end()) };
-        match self.take(length) {
+        let Some(length) = count.checked_mul(N) else { return Err(self.end_of_input()) };
+        match self.read_octets(length) {
             Ok(taken) => Ok(taken.as_chunks::<N>().0),
             Err(end) => Err(end),
         }
@@ -138,10 +138,10 @@ impl<'a> Reader<'a> {
     #[inline]
     pub const fn opaque_fixed(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
         let before = *self;
-        let Ok(data) = self.take(length) else { return Err(before.end()) };
-        if self.take(padding(length)).is_err() {
+        let Ok(data) = self.read_octets(length) else { return Err(before.end_of_input()) };
+        if self.read_octets(padding(length)).is_err() {
             *self = before;
-            return Err(before.end());
+            return Err(before.end_of_input());
         }
         Ok(data)
     }
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub const fn opaque(&mut self) -> Result<&'a [u8], EndOfInput> {
         let before = *self;
-        let Ok(length) = self.u32() else { return Err(before.end()) };
+        let Ok(length) = self.u32() else { return Err(before.end_of_input()) };
         match self.opaque_fixed(length as usize) {
             Ok(data) => Ok(data),
             Err(end) => {

@@ -17,13 +17,13 @@ use core::fmt;
 pub struct Segment {
     /// The steering tag (`STag`, `R_key`) under which the memory is registered.
     pub handle: u32,
-    /// Length in octets; 0 makes it an empty segment.
+    /// Length in octets; 0 for an empty segment.
     pub length: u32,
     /// Start of the segment: an address or an offset, as the handle was registered.
     pub offset: u64,
 }
 
-/// A read segment: a piece of an argument, and its Position in the Payload stream.
+/// A read segment: a piece of an argument, and the Position of the argument in the Payload stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReadSegment {
     /// Octets from the start of the unreduced Payload stream to the item that this is a part of.
@@ -36,8 +36,8 @@ impl Segment {
     /// Octets on the wire.
     pub const LEN: usize = 16;
 
-    /// Returns true if it extends past the end of the address space: offset + length is more than 2^64 (RFC 8166
-    /// section 3.4.3). Its last octet may be the last of that space.
+    /// Returns true if the segment extends past the end of the address space: offset + length is more than 2^64 (RFC
+    /// 8166 section 3.4.3). The last octet of the segment may be the last of the address space.
     #[inline]
     #[must_use]
     pub const fn wraps(self) -> bool {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_octet_of_a_segment_may_be_the_last_there_is() {
+    fn a_segment_may_end_with_the_address_space() {
         for (offset, length, wraps) in [
             (u64::MAX - 9, 10, false),
             (u64::MAX - 9, 11, true),

@@ -1,20 +1,20 @@
 //! Sink of encoded octets, which counts or writes them.
 //!
-//! Each type describes its wire form once, in [`Emit::emit`]; its length and its octets both come from there.
+//! Each type describes the wire form once, in [`Emit::emit`], which yields both the length and the octets.
 
 use crate::error::EncodeError;
 use crate::reader::padding;
 
 /// Receives octets in the order of the wire.
 pub(crate) trait Sink {
-    fn put(&mut self, octets: &[u8]);
+    fn put_octets(&mut self, octets: &[u8]);
 
     /// Items that all have the same size, one after the other.
-    fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>);
+    fn put_arrays<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>);
 
     #[inline]
     fn word(&mut self, word: u32) {
-        self.put(&word.to_be_bytes());
+        self.put_octets(&word.to_be_bytes());
     }
 
     /// A count (RFC 4506 sections 4.10 and 4.13).
@@ -27,9 +27,9 @@ pub(crate) trait Sink {
     #[inline]
     fn opaque(&mut self, octets: &[u8]) {
         self.count(octets.len());
-        self.put(octets);
+        self.put_octets(octets);
         for _ in 0..padding(octets.len()) {
-            self.put(&[0]);
+            self.put_octets(&[0]);
         }
     }
 }
@@ -43,17 +43,17 @@ struct Count(usize);
 
 impl Sink for Count {
     #[inline(always)]
-    fn put(&mut self, octets: &[u8]) {
+    fn put_octets(&mut self, octets: &[u8]) {
         self.0 = self.0.saturating_add(octets.len());
     }
 
     #[inline(always)]
-    fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
+    fn put_arrays<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
         self.0 = self.0.saturating_add(items.len().saturating_mul(N));
     }
 }
 
-/// A buffer whose length was computed before by [`Count`], with the same `emit`, so it is never too short.
+/// A buffer whose length was computed before by [`Count`], with the same `emit`, and so is never too short.
 struct Buffer<'b>(&'b mut [u8]);
 
 impl<'b> Buffer<'b> {
@@ -67,7 +67,7 @@ impl<'b> Buffer<'b> {
 
 impl Sink for Buffer<'_> {
     #[inline(always)]
-    fn put(&mut self, octets: &[u8]) {
+    fn put_octets(&mut self, octets: &[u8]) {
         let place = self.place(octets.len());
         if place.len() == octets.len() {
             place.copy_from_slice(octets);
@@ -75,7 +75,7 @@ impl Sink for Buffer<'_> {
     }
 
     #[inline(always)]
-    fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
+    fn put_arrays<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
         let (places, _) = self.place(items.len().saturating_mul(N)).as_chunks_mut::<N>();
         for (place, item) in places.iter_mut().zip(items) {
             *place = item;
@@ -83,8 +83,8 @@ impl Sink for Buffer<'_> {
     }
 }
 
-/// Implements the public methods that encode a type, with their documentation. They are not methods of a trait, which each
-/// caller would have to import.
+/// Implements and documents the public methods that encode a type. A trait with these methods would have to be imported
+/// by each caller.
 macro_rules! encodable {
     ($(#[$attribute:meta])* $type:ty, $noun:literal) => {
         impl $type {
@@ -98,7 +98,7 @@ macro_rules! encodable {
             #[doc = concat!("Writes the ", $noun, " at the start of `buffer` and returns its length.")]
             ///
             /// # Errors
-            /// An [`EncodeError`](crate::EncodeError) if it does not fit; `buffer` is then unchanged.
+            /// An [`EncodeError`](crate::EncodeError) if `buffer` is too short; `buffer` is then unchanged.
             $(#[$attribute])*
             pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, $crate::EncodeError> {
                 $crate::sink::encode(self, buffer)
@@ -117,7 +117,7 @@ pub(crate) fn encoded_len(item: &impl Emit) -> usize {
     count.0
 }
 
-/// Writes `item` at the start of `buffer` and returns its length. A buffer that is too small stays unchanged.
+/// Writes `item` at the start of `buffer` and returns the length in octets. A buffer that is too small stays unchanged.
 #[inline(always)]
 pub(crate) fn encode(item: &impl Emit, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let needed = encoded_len(item);

@@ -256,13 +256,13 @@ impl Ends {
             arguments_count: items.len(),
             results: results.as_ptr(),
             results_count: results.len(),
-            largest_room: choices.below(2 * LONGEST),
+            largest_capacity: choices.below(2 * LONGEST),
         };
         let (requester, mut id) = (self.requester.endpoint.as_mut_ptr().cast(), 0);
         // SAFETY: an endpoint that was initialised; lists of the lengths that are said.
         let status = sound(unsafe {
             if choices.below(8) == 0 {
-                rpcrdma_requester_call_only(requester, call.head, call.head_length, call.length, &mut id)
+                rpcrdma_requester_call_one_way(requester, call.head, call.head_length, call.length, &mut id)
             } else {
                 rpcrdma_requester_call(requester, &call, &mut id)
             }
@@ -426,7 +426,7 @@ impl Ends {
                 0 => rpcrdma_requester_limit_segments(requester, &limits),
                 1 => rpcrdma_requester_limit(requester, any(choices), any(choices)),
                 2 => rpcrdma_requester_continue(requester, any(choices)),
-                3 => rpcrdma_requester_pull_replies(requester),
+                3 => rpcrdma_requester_read_provided_replies(requester),
                 4 => rpcrdma_requester_count(requester, &mut zeroed()),
                 5 => rpcrdma_responder_limit(responder, choices.below(5), any(choices).max(512)),
                 6 => rpcrdma_responder_grant(responder, choices.below(40)),

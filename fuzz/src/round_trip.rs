@@ -143,7 +143,7 @@ fn reply(header: &Header<'_>, chunks: &Chunks<'_>, written: &[u32]) {
     let made = ReplyHeader::new(header.xid, header.credit, chunks).with_writes(&written);
     let wrong = (0..written.len()).find(|index| room.get(*index) < written.get(*index)).map(|index| {
         let (length, room) = (written.get(index).copied().unwrap_or_default(), room.get(index).copied());
-        room.map_or(ReplyError::NoChunk, |room| ReplyError::ChunkTooSmall { length, room })
+        room.map_or(ReplyError::NoChunk, |capacity| ReplyError::ChunkTooSmall { length, capacity })
     });
     let made = match (made, wrong) {
         (Ok(made), None) => made,

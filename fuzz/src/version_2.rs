@@ -26,7 +26,7 @@ pub(crate) fn decode(octets: &[u8]) {
     for octets in versions(octets) {
         for (family, expected) in [(Family::A, v2::family_a(&octets)), (Family::B, v2::family_b(&octets))] {
             let decoded = MessageV2::decode(family, &octets);
-            if Family::of(&octets) == Some(family) {
+            if Family::detect(&octets) == Some(family) {
                 assert!(decoded.is_ok(), "{family:?} is only said of what decodes");
             }
             match decoded {

@@ -1,4 +1,4 @@
-//! The name by which programs find the shared library: it changes with the interface.
+//! The name by which programs find the shared library, which changes with the interface.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Pointers from C: only this file makes references of them.
+//! Pointers from C: only this file turns pointers into references.
 
 use core::{ptr, slice};
 
@@ -21,7 +21,7 @@ impl Extent {
 
     /// Returns the argument of `count` values of a type at `start`.
     #[inline(always)]
-    pub(crate) fn of<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
+    pub(crate) fn from_array<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
         match count.checked_mul(size_of::<T>()) {
             Some(length) if length <= isize::MAX.unsigned_abs() && start.addr().checked_add(length).is_some() => {
                 Ok(Self { start: start.addr(), length })
@@ -32,21 +32,21 @@ impl Extent {
 
     /// Returns the argument of values that there are.
     #[inline(always)]
-    fn of_slice<T>(values: &[T]) -> Self {
+    fn from_slice<T>(values: &[T]) -> Self {
         Self { start: values.as_ptr().addr(), length: size_of_val(values) }
     }
 
-    /// True if the two have an octet in common: one begins within the other.
+    /// Returns true if the two have an octet in common: one begins within the other.
     #[inline(always)]
     pub(crate) fn overlaps(self, other: Self) -> bool {
         other.start.wrapping_sub(self.start) < self.length || self.start.wrapping_sub(other.start) < other.length
     }
 }
 
-/// The memory at a pointer that C has as `const`, for reading. NULL is valid for no octets.
+/// Returns the memory at a pointer that C has as `const`, for reading. NULL is valid for no octets.
 ///
 /// # Safety
-/// The pointer is one of those that this refuses, or names `count` values of the type, which nobody writes during `'a`.
+/// The pointer is one that this function refuses, or names `count` values of the type, which nobody writes during `'a`.
 #[inline(always)]
 pub(crate) unsafe fn values<'a, T>(start: *const T, count: usize) -> Result<&'a [T], rpcrdma_status> {
     if count == 0 {
@@ -58,7 +58,7 @@ pub(crate) unsafe fn values<'a, T>(start: *const T, count: usize) -> Result<&'a 
     if !start.is_aligned() {
         return Err(RPCRDMA_UNALIGNED);
     }
-    Extent::of(start, count)?;
+    Extent::from_array(start, count)?;
     // SAFETY: not null, aligned, no larger than a slice may be; the rest is promised by the caller.
     Ok(unsafe { slice::from_raw_parts(start, count) })
 }
@@ -73,14 +73,14 @@ pub(crate) unsafe fn value<'a, T>(pointer: *const T) -> Result<&'a T, rpcrdma_st
     unsafe { values(pointer, 1) }?.first().ok_or(RPCRDMA_NULL)
 }
 
-/// A pointer from C through which a result is written. What it points to need not be initialised.
+/// A pointer from C through which a result is written. The memory need not be initialised.
 pub(crate) struct OutPointer<T>(*mut T);
 
 impl<T> OutPointer<T> {
     /// Checks the pointer.
     ///
     /// # Safety
-    /// The pointer is one of those that this refuses, or names a `T` that can be written as long as the `OutPointer`
+    /// The pointer is one that this function refuses, or names a `T` that can be written as long as the `OutPointer`
     /// lasts.
     #[inline(always)]
     pub(crate) unsafe fn new(pointer: *mut T) -> Result<Self, rpcrdma_status> {
@@ -98,14 +98,14 @@ impl<T> OutPointer<T> {
         Extent { start: self.0.addr(), length: size_of::<T>() }
     }
 
-    /// The same, if it shares no octet with `input`.
+    /// Returns `self` if the memory shares no octet with `input`.
     #[inline(always)]
     pub(crate) fn apart_from<U>(self, input: &[U]) -> Result<Self, rpcrdma_status> {
-        if self.extent().overlaps(Extent::of_slice(input)) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+        if self.extent().overlaps(Extent::from_slice(input)) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     #[inline(always)]
-    pub(crate) fn put(&self, value: T) {
+    pub(crate) fn write(&self, value: T) {
         // SAFETY: not null, aligned, and writable according to the caller of `new`.
         unsafe { ptr::write(self.0, value) }
     }
@@ -113,19 +113,19 @@ impl<T> OutPointer<T> {
     /// Writes the value, and returns a reference to change parts of it.
     #[inline(always)]
     pub(crate) fn filled_with(&mut self, value: T) -> &mut T {
-        self.put(value);
+        self.write(value);
         // SAFETY: as above, and it has a value now. Nothing else refers to it: those who read or write something
         // meanwhile have compared its extent.
         unsafe { &mut *self.0 }
     }
 }
 
-/// Checks octets, and two pointers to memory that shares none of them: the same checks as [`values`],
-/// [`OutPointer::new`] and [`OutPointer::apart_from`], in fewer instructions. Returns `None` if one of those refuses an
-/// argument, and for no octets, or 2 GiB and more.
+/// Checks octets, and two pointers to memory apart from the octets: the same checks as [`values`], [`OutPointer::new`]
+/// and [`OutPointer::apart_from`], in fewer instructions. Returns `None` if one of these refuses an argument, and for
+/// no octets, or 2 GiB and more.
 ///
 /// # Safety
-/// As of those three.
+/// As of these three.
 #[inline(always)]
 pub(crate) unsafe fn octets_and_pointers<'a, T, U>(
     octets: *const u8,
@@ -150,7 +150,7 @@ pub(crate) unsafe fn octets_and_pointers<'a, T, U>(
     Some((unsafe { slice::from_raw_parts(octets, length) }, OutPointer(first), OutPointer(second)))
 }
 
-/// An array of C's that results are written to, as far as it has room, and where their number goes.
+/// An array of C's for results, as many as fit, and a pointer for the number of results.
 pub(crate) struct OutArray<T> {
     start: *mut T,
     capacity: usize,
@@ -170,7 +170,7 @@ impl<T> OutArray<T> {
         }
         // SAFETY: promised by the caller.
         let count = unsafe { OutPointer::new(count) }?;
-        if count.extent().overlaps(Extent::of(start, capacity)?) {
+        if count.extent().overlaps(Extent::from_array(start, capacity)?) {
             return Err(RPCRDMA_OVERLAP);
         }
         Ok(Self { start, capacity, used: 0, count })
@@ -178,13 +178,13 @@ impl<T> OutArray<T> {
 
     /// The same, if what is written shares no octet with `input`.
     pub(crate) fn apart_from(self, input: &[u8]) -> Result<Self, rpcrdma_status> {
-        let (array, input) = (Extent::of(self.start, self.capacity)?, Extent::of_slice(input));
+        let (array, input) = (Extent::from_array(self.start, self.capacity)?, Extent::from_slice(input));
         let count = self.count.extent();
         if array.overlaps(input) || count.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     /// Takes one more.
-    pub(crate) fn put(&mut self, value: T) {
+    pub(crate) fn push_value(&mut self, value: T) {
         if self.used < self.capacity {
             // SAFETY: within the array, which can be written according to the caller of `new`.
             unsafe { ptr::write(self.start.add(self.used), value) }
@@ -193,26 +193,26 @@ impl<T> OutArray<T> {
     }
 
     /// Says how many there were.
-    pub(crate) fn end(self) -> Result<(), rpcrdma_status> {
-        self.count.put(self.used);
+    pub(crate) fn write_count(self) -> Result<(), rpcrdma_status> {
+        self.count.write(self.used);
         if self.used > self.capacity { Err(RPCRDMA_NO_ROOM) } else { Ok(()) }
     }
 }
 
-/// Octets of C's that can be written. They count as initialised, as they do in C.
-pub(crate) struct Room {
+/// Octets of C's that can be written. Octets count as initialised, as in C.
+pub(crate) struct OutOctets {
     start: *mut u8,
     capacity: usize,
 }
 
-impl Room {
+impl OutOctets {
     /// # Safety
     /// The pointer is one that this refuses, or names `capacity` octets that can be written as long as this lasts.
     pub(crate) unsafe fn new(start: *mut u8, capacity: usize) -> Result<Self, rpcrdma_status> {
         if start.is_null() && capacity > 0 {
             return Err(RPCRDMA_NULL);
         }
-        Extent::of(start, capacity)?;
+        Extent::from_array(start, capacity)?;
         Ok(Self { start, capacity })
     }
 
@@ -220,18 +220,18 @@ impl Room {
         Extent { start: self.start.addr(), length: self.capacity }
     }
 
-    /// The same, if it shares no octet with `input`.
+    /// Returns `self` if the memory shares no octet with `input`.
     pub(crate) fn apart_from<T>(self, input: &[T]) -> Result<Self, rpcrdma_status> {
-        let input = Extent::of_slice(input);
+        let input = Extent::from_slice(input);
         if self.extent().overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
-    /// Returns itself, if it shares no octet with the memory at `pointer`.
+    /// Returns `self` if the octets are apart from the memory at `pointer`.
     pub(crate) fn apart_from_pointer<T>(self, pointer: &OutPointer<T>) -> Result<Self, rpcrdma_status> {
         if self.extent().overlaps(pointer.extent()) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
-    /// The octets. Those who read something meanwhile have called `apart_from` with it.
+    /// Returns the octets. Whoever reads other memory meanwhile has called `apart_from` with that memory.
     pub(crate) fn octets(&mut self) -> &mut [u8] {
         if self.capacity == 0 {
             return &mut [];
@@ -241,9 +241,9 @@ impl Room {
     }
 }
 
-/// A buffer of C's, and where the number of octets in it goes.
+/// A buffer of C's, and a pointer for the number of octets used.
 pub(crate) struct Buffer {
-    room: Room,
+    octets: OutOctets,
     length: OutPointer<usize>,
 }
 
@@ -252,30 +252,30 @@ impl Buffer {
     /// Each pointer is one that this refuses, or can be written: `capacity` octets, and a length.
     pub(crate) unsafe fn new(start: *mut u8, capacity: usize, length: *mut usize) -> Result<Self, rpcrdma_status> {
         // SAFETY: promised by the caller.
-        let (room, length) = unsafe { (Room::new(start, capacity)?, OutPointer::new(length)?) };
-        Ok(Self { room: room.apart_from_pointer(&length)?, length })
+        let (octets, length) = unsafe { (OutOctets::new(start, capacity)?, OutPointer::new(length)?) };
+        Ok(Self { octets: octets.apart_from_pointer(&length)?, length })
     }
 
     /// The same, if what is written shares no octet with `input`.
     pub(crate) fn apart_from<T>(self, input: &[T]) -> Result<Self, rpcrdma_status> {
-        Ok(Self { room: self.room.apart_from(input)?, length: self.length.apart_from(input)? })
+        Ok(Self { octets: self.octets.apart_from(input)?, length: self.length.apart_from(input)? })
     }
 
     /// All that is written.
     #[cfg(feature = "version-2")]
     pub(crate) fn extents(&self) -> [Extent; 2] {
-        [self.room.extent(), self.length.extent()]
+        [self.octets.extent(), self.length.extent()]
     }
 
-    /// Has the buffer filled, and says how much of it was.
+    /// Fills the buffer with `encode`, and writes the number of octets used.
     pub(crate) fn fill(
         mut self,
         encode: impl FnOnce(&mut [u8]) -> Result<usize, EncodeError>,
     ) -> Result<(), rpcrdma_status> {
-        match encode(self.room.octets()) {
-            Ok(length) => self.length.put(length),
+        match encode(self.octets.octets()) {
+            Ok(length) => self.length.write(length),
             Err(error) => {
-                self.length.put(error.needed);
+                self.length.write(error.needed);
                 return Err(RPCRDMA_NO_ROOM);
             }
         }
@@ -283,7 +283,7 @@ impl Buffer {
     }
 }
 
-/// The status that a function returns for the outcome of its body.
+/// Returns the status for the outcome of a function's body.
 #[inline(always)]
 pub(crate) fn status(result: Result<(), rpcrdma_status>) -> rpcrdma_status {
     result.err().unwrap_or(RPCRDMA_OK)

@@ -1,4 +1,4 @@
-//! State shared by both directions of a connection: its version, and in version 2 credits and transport properties.
+//! State shared by both directions of a connection: the version, and in version 2 credits and transport properties.
 
 use core::ptr;
 
@@ -6,29 +6,30 @@ use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiati
 use rpcrdma::endpoint::{SegmentLimits, Versions};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
-use crate::argument::{Buffer, Extent, OutPointer, Room, status, value, values};
+use crate::argument::{Buffer, Extent, OutOctets, OutPointer, status, value, values};
 use crate::configuration::{RPCRDMA_ALIGNMENT, same_build};
 use crate::direction::{RPCRDMA_ARRIVED_CALL, RPCRDMA_ARRIVED_REPLY, RPCRDMA_ARRIVED_VERSION_1};
 use crate::endpoint::{Kept, remote_invalidation, rpcrdma_segment_limits, rpcrdma_terms, version_number};
-use crate::message_v2::error_words;
+use crate::message_v2::{ErrorWords, error_words};
 use crate::status::rpcrdma_status;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND, RPCRDMA_TOO_LONG};
 
 /// The version, credits and transport properties of one end of a connection, in memory of the caller's: for an end that
-/// speaks version 2. One that speaks version 1 alone needs none. It has no pointer into itself, but must not be copied while
-/// in use.
+/// speaks version 2. An end that speaks version 1 alone needs no channel. A channel has no pointer into its own memory,
+/// but must not be copied while in use.
 ///
 /// - A client sends what rpcrdma_channel_poll has before anything else, and makes no call before rpcrdma_channel_state says
 ///   RPCRDMA_AGREED.
-/// - rpcrdma_channel_received looks at each Send that arrives, and says which of the endpoints takes it.
+/// - rpcrdma_channel_received returns the endpoint for each Send that arrives.
 /// - After RPCRDMA_ARRIVED_PROPERTIES, the terms of rpcrdma_channel_terms go to rpcrdma_requester_agree and
 ///   rpcrdma_responder_agree, and rpcrdma_channel_segment_limits to rpcrdma_requester_limit_segments.
-/// - Before an endpoint is polled, rpcrdma_channel_available says how many messages it may send, and
-///   rpcrdma_requester_permit or rpcrdma_responder_permit tells it. What rpcrdma_channel_poll has comes first.
+/// - Before an endpoint is polled, pass the number of messages that rpcrdma_channel_available permits to
+///   rpcrdma_requester_permit or rpcrdma_responder_permit. Messages of rpcrdma_channel_poll come first.
 /// - rpcrdma_channel_send writes the credits into the header of each Send that an endpoint asks for.
 ///
-/// room, in several functions, is how many messages this end can receive: the Receives that are posted, without the one that
-/// is kept for an asynchronous grant, and without those that Calls still occupy (rpcrdma_responder_count).
+/// receives, in several functions, is the number of messages that this end can receive: the Receives that are posted,
+/// without the one that is kept for an asynchronous grant, and without Receives that Calls still occupy
+/// (rpcrdma_responder_count).
 #[derive(Debug)]
 pub struct rpcrdma_channel {
     _private: [u8; 0],
@@ -48,7 +49,7 @@ pub const RPCRDMA_SERVER: u32 = 2;
 pub struct rpcrdma_properties {
     /// The maximum Send size in octets, at least 1.
     pub send_size: u32,
-    /// The size of its Receives in octets, at least 1.
+    /// Size of the Receives of this end in octets, at least 1.
     pub receive_size: u32,
     /// The maximum length of a segment in octets, at least 1.
     pub segment_length: u32,
@@ -62,12 +63,12 @@ pub struct rpcrdma_properties {
 pub const RPCRDMA_REVERSE_NONE: u32 = 0;
 /// Calls of the server, each in one Send without chunks, are answered.
 pub const RPCRDMA_REVERSE_SIMPLE: u32 = 1;
-/// The same, and they may be continued in other Sends.
+/// The same, and messages may be continued in other Sends.
 pub const RPCRDMA_REVERSE_CONTINUED: u32 = 2;
 /// Calls of the server are answered in every form.
 pub const RPCRDMA_REVERSE_ALL: u32 = 3;
 
-/// Version of a connection, as far as it is known.
+/// Version of a connection, as far as known.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_state {
@@ -98,14 +99,15 @@ pub struct rpcrdma_arrival {
     pub xid: u32,
     /// The error to answer with: rdma_err.
     pub error: u32,
-    /// The words after it.
+    /// Words after the code of the error.
     pub words: [u32; 2],
 }
 
-/// The Responder: a Call goes on that began in an earlier Send. If that still waits for a place, so must this; but an end that
-/// makes calls as well copies it, and posts its Receive again, because nothing but parts may come between the parts.
+/// The Responder: a part of a Call that began in an earlier Send. While the Call still waits for a place, so must this
+/// part; but an end that makes calls as well copies the part, and posts the Receive again, because nothing but parts
+/// may come between the parts.
 pub const RPCRDMA_ARRIVED_CALL_PART: u32 = 4;
-/// Neither of them: its Receive can be posted again.
+/// Neither endpoint: the Receive can be posted again.
 pub const RPCRDMA_ARRIVED_NOTHING: u32 = 5;
 /// The same: the peer has sent transport properties, so terms and segment limits may have changed.
 pub const RPCRDMA_ARRIVED_PROPERTIES: u32 = 6;
@@ -113,7 +115,7 @@ pub const RPCRDMA_ARRIVED_PROPERTIES: u32 = 6;
 pub const RPCRDMA_ARRIVED_BROKEN_REPLY: u32 = 7;
 /// The same, and the rest of the Call with xid will not come: RPCRDMA_IN_BROKEN for the Responder, with error and words.
 pub const RPCRDMA_ARRIVED_BROKEN_CALL: u32 = 8;
-/// The peer has sent more than it was granted. The connection has to be ended.
+/// The peer has sent more than was granted. The driver has to end the connection.
 pub const RPCRDMA_ARRIVED_EXCEEDED: u32 = 9;
 
 /// Number of messages that may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
@@ -135,7 +137,7 @@ pub struct rpcrdma_available {
 pub unsafe extern "C" fn rpcrdma_default_properties(properties: *mut rpcrdma_properties) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
     let properties = unsafe { OutPointer::new(properties) };
-    status(properties.map(|properties| properties.put(Properties::DEFAULT.into())))
+    status(properties.map(|properties| properties.write(Properties::DEFAULT.into())))
 }
 
 /// Octets of a channel, never more than RPCRDMA_CHANNEL_SIZE.
@@ -161,12 +163,12 @@ pub union rpcrdma_channel_memory {
 }
 
 /// Makes the channel of a new connection in memory of RPCRDMA_CHANNEL_SIZE octets, aligned like a uint64_t. side is
-/// RPCRDMA_CLIENT or RPCRDMA_SERVER; versions are those that it speaks, of RPCRDMA_VERSION_... together; properties are its
-/// own. build is RPCRDMA_BUILD. A client begins with the highest version. There is nothing to free; another connection needs a
-/// new one.
+/// RPCRDMA_CLIENT or RPCRDMA_SERVER; versions: the supported versions, RPCRDMA_VERSION_... combined; properties: the
+/// properties of this end. build is RPCRDMA_BUILD. A client begins with the highest version. There is nothing to free;
+/// another connection needs a new one.
 ///
-/// RPCRDMA_NO_ROOM: length is less than rpcrdma_channel_size says. RPCRDMA_INVALID: there is no such side, no version, or one
-/// that is not known; or a property is 0 that must not be, or reverse_direction is another. RPCRDMA_OTHER_BUILD: the program was
+/// RPCRDMA_NO_ROOM: length is less than rpcrdma_channel_size says. RPCRDMA_INVALID: an unknown side or version, or no
+/// version; or a property is 0 that must not be, or reverse_direction is unknown. RPCRDMA_OTHER_BUILD: the program was
 /// compiled with the header of another library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_init(
@@ -191,16 +193,16 @@ pub unsafe extern "C" fn rpcrdma_channel_init(
             _ => return Err(RPCRDMA_INVALID),
         };
         // SAFETY: and for this.
-        unsafe { Kept::put(channel.cast(), length, MARK, || new(versions, own)) }
+        unsafe { Kept::place(channel.cast(), length, MARK, || new(versions, own)) }
     };
     status(init())
 }
 
-/// Sends this host authentication message with the transport properties of this end; none if it is empty. To be called before
-/// rpcrdma_channel_poll.
+/// Sends this host authentication message with the transport properties of this end; an empty message is not sent. Call
+/// this before rpcrdma_channel_poll.
 ///
-/// RPCRDMA_TOO_LONG: more than 512 octets. RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the message is in it. In all
-/// of these nothing is done.
+/// RPCRDMA_TOO_LONG: more than 512 octets. RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the message is in the
+/// channel. After each of these, nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_authenticate(
     channel: *mut rpcrdma_channel,
@@ -208,7 +210,7 @@ pub unsafe extern "C" fn rpcrdma_channel_authenticate(
     length: usize,
 ) -> rpcrdma_status {
     let authenticate = || {
-        let others = [Extent::of(message, length)?];
+        let others = [Extent::from_array(message, length)?];
         // SAFETY: the header asks the caller for what each of these needs.
         let (channel, message) = unsafe { (find(channel, &others)?, values(message, length)?) };
         channel.authenticate(message).map_err(|_| RPCRDMA_TOO_LONG)
@@ -216,9 +218,9 @@ pub unsafe extern "C" fn rpcrdma_channel_authenticate(
     status(authenticate())
 }
 
-/// Says what the connection speaks.
+/// Writes the version of the connection to *state.
 ///
-/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *state is in it.
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *state is in the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_state(
     channel: *mut rpcrdma_channel,
@@ -237,18 +239,18 @@ pub unsafe extern "C" fn rpcrdma_channel_state(
             Negotiation::Impossible => (RPCRDMA_IMPOSSIBLE, 0),
             Negotiation::Lost => (RPCRDMA_LOST, 0),
         };
-        state.put(rpcrdma_state { negotiation, version });
+        state.write(rpcrdma_state { negotiation, version });
         Ok(())
     };
     status(say())
 }
 
-/// The terms of version 2 for the calls that this end makes, and for those that it answers. flags: RPCRDMA_REMOTE_INVALIDATION
-/// if this end takes part in it, else 0. A peer that receives nothing has thresholds of 0, which the endpoints refuse: the
-/// connection is of no use then.
+/// Writes the terms of version 2 for the calls that this end makes, and for the calls that this end answers. flags:
+/// RPCRDMA_REMOTE_INVALIDATION if this end takes part in remote invalidation, else 0. A peer that receives nothing has
+/// thresholds of 0, which the endpoints refuse: the connection is of no use then.
 ///
-/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: flags has no meaning, or this is no
-/// channel. RPCRDMA_OVERLAP: what is written is in it.
+/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: flags has no meaning, or
+/// this is no channel. RPCRDMA_OVERLAP: the result would be written into the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_terms(
     channel: *mut rpcrdma_channel,
@@ -263,17 +265,17 @@ pub unsafe extern "C" fn rpcrdma_channel_terms(
         // SAFETY: and for this.
         let channel = unsafe { find(channel, &[calls.extent(), answers.extent()]) }?;
         let terms = channel.terms(remote_invalidation(flags)?).ok_or(RPCRDMA_NOT_FOUND)?;
-        calls.put(terms.0.into());
-        answers.put(terms.1.into());
+        calls.write(terms.calls.into());
+        answers.write(terms.answers.into());
         Ok(())
     };
     status(say())
 }
 
-/// Limits of the chunks of this end's Calls in version 2.
+/// Writes the limits of the chunks of this end's Calls in version 2.
 ///
 /// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
-/// RPCRDMA_OVERLAP: *limits is in it.
+/// RPCRDMA_OVERLAP: *limits is in the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_segment_limits(
     channel: *mut rpcrdma_channel,
@@ -286,16 +288,16 @@ pub unsafe extern "C" fn rpcrdma_channel_segment_limits(
         // SAFETY: and for this.
         let channel = unsafe { find(channel, &[limits.extent()]) }?;
         let SegmentLimits { octets, count } = channel.segment_limits().ok_or(RPCRDMA_NOT_FOUND)?;
-        limits.put(rpcrdma_segment_limits { octets, count });
+        limits.write(rpcrdma_segment_limits { octets, count });
         Ok(())
     };
     status(say())
 }
 
-/// The transport properties of the peer.
+/// Writes the transport properties of the peer.
 ///
 /// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
-/// RPCRDMA_OVERLAP: *properties is in it.
+/// RPCRDMA_OVERLAP: *properties is in the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_peer(
     channel: *mut rpcrdma_channel,
@@ -307,17 +309,17 @@ pub unsafe extern "C" fn rpcrdma_channel_peer(
         let properties = properties?;
         // SAFETY: and for this.
         let channel = unsafe { find(channel, &[properties.extent()]) }?;
-        properties.put((*channel.peer_properties().ok_or(RPCRDMA_NOT_FOUND)?).into());
+        properties.write((*channel.peer_properties().ok_or(RPCRDMA_NOT_FOUND)?).into());
         Ok(())
     };
     status(say())
 }
 
-/// The host authentication message of the peer, in the channel's memory until that is next used. If it has more than 512
-/// octets it is not kept: *message is NULL, and *length says how many.
+/// Returns the host authentication message of the peer, in the channel's memory until the channel is next used. A
+/// message of more than 512 octets is not kept: *message is NULL, and *length is the length.
 ///
-/// RPCRDMA_NOT_FOUND: the peer has sent none, or the connection does not speak version 2. RPCRDMA_INVALID: this is no channel.
-/// RPCRDMA_OVERLAP: what is written is in it.
+/// RPCRDMA_NOT_FOUND: the peer has sent none, or the connection does not speak version 2. RPCRDMA_INVALID: this is no
+/// channel. RPCRDMA_OVERLAP: the result would be written into the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_peer_authentication(
     channel: *mut rpcrdma_channel,
@@ -335,15 +337,15 @@ pub unsafe extern "C" fn rpcrdma_channel_peer_authentication(
             Some(HostAuthentication::TooLong(octets)) => (ptr::null(), octets),
             Some(HostAuthentication::Absent) | None => return Err(RPCRDMA_NOT_FOUND),
         };
-        message.put(start);
-        length.put(octets);
+        message.write(start);
+        length.write(octets);
         Ok(())
     };
     status(say())
 }
 
-/// The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may drop
-/// what it does not know. rpcrdma_channel_state then says what to begin with next.
+/// Records that the connection has ended, or that nothing has come for too long, before the version was known: a server
+/// of version 1 may drop unknown messages. rpcrdma_channel_state then returns the version to begin with next.
 ///
 /// RPCRDMA_INVALID: this is no channel.
 #[unsafe(no_mangle)]
@@ -353,14 +355,15 @@ pub unsafe extern "C" fn rpcrdma_channel_lost(channel: *mut rpcrdma_channel) -> 
     status(channel.map(Channel::lost))
 }
 
-/// Says how many messages may be sent now. owed and awaited matter to an end that both calls and is called: the Replies that it
-/// owes (rpcrdma_responder_count), and those that it waits for (rpcrdma_requester_count).
+/// Writes the number of messages that may be sent now. owed and awaited matter to an end that both calls and is called:
+/// the Replies that this end owes (rpcrdma_responder_count), and the Replies that this end waits for
+/// (rpcrdma_requester_count).
 ///
-/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *available is in it.
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *available is in the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_available(
     channel: *mut rpcrdma_channel,
-    room: u32,
+    receives: u32,
     owed: u32,
     awaited: u32,
     available: *mut rpcrdma_available,
@@ -371,48 +374,49 @@ pub unsafe extern "C" fn rpcrdma_channel_available(
         let available = available?;
         // SAFETY: and for this.
         let channel = unsafe { find(channel, &[available.extent()]) }?;
-        available.put(rpcrdma_available {
-            messages: channel.available(room),
-            calls: channel.available_for_calls(room, owed, awaited),
-            replies: channel.available_for_replies(room),
+        available.write(rpcrdma_available {
+            messages: channel.available(receives),
+            calls: channel.available_for_calls(receives, owed, awaited),
+            replies: channel.available_for_replies(receives),
         });
         Ok(())
     };
     status(say())
 }
 
-/// Counts a Send that an endpoint has asked for, and that is about to be posted, and writes its credits into its header: the
-/// header_length octets of the output.
+/// Counts a Send that an endpoint has asked for, and that is about to be posted, and writes the credits into the
+/// header: the header_length octets of the output.
 ///
-/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the header is in it.
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the header is in the channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_send(
     channel: *mut rpcrdma_channel,
-    room: u32,
+    receives: u32,
     header: *mut u8,
     length: usize,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let header = unsafe { Room::new(header, length) };
+    let header = unsafe { OutOctets::new(header, length) };
     let send = || {
         let mut header = header?;
         // SAFETY: and for this.
         let channel = unsafe { find(channel, &[header.extent()]) }?;
-        channel.send(room, header.octets());
+        channel.send(receives, header.octets());
         Ok(())
     };
     status(send())
 }
 
-/// The next message of this end that belongs to no RPC: its transport properties, an error, a grant. To be sent as it is.
+/// Writes the next message of this end that belongs to no RPC: transport properties, an error, a grant. Send the
+/// message unchanged.
 ///
-/// *length is that of the message. RPCRDMA_NOT_FOUND: there is none. RPCRDMA_NO_ROOM: it has more octets than capacity:
-/// *length. With a larger buffer, the next call returns the same message. RPCRDMA_INVALID: this is no channel.
-/// RPCRDMA_OVERLAP: the buffer, *length and the channel are not apart.
+/// *length is the length of the message. RPCRDMA_NOT_FOUND: there is no message. RPCRDMA_NO_ROOM: the message has more
+/// octets than capacity: *length. With a larger buffer, the next call returns the same message. RPCRDMA_INVALID: this
+/// is no channel. RPCRDMA_OVERLAP: the buffer, *length and the channel are not apart.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_poll(
     channel: *mut rpcrdma_channel,
-    room: u32,
+    receives: u32,
     buffer: *mut u8,
     capacity: usize,
     length: *mut usize,
@@ -425,7 +429,7 @@ pub unsafe extern "C" fn rpcrdma_channel_poll(
         let channel = unsafe { find(channel, &buffer.extents()) }?;
         let mut is_there = true;
         buffer.fill(|buffer| {
-            let polled = channel.poll(room, buffer)?;
+            let polled = channel.poll(receives, buffer)?;
             is_there = polled.is_some();
             Ok(polled.unwrap_or(0))
         })?;
@@ -434,7 +438,8 @@ pub unsafe extern "C" fn rpcrdma_channel_poll(
     status(poll())
 }
 
-/// Looks at a Send that has arrived, and says whom it is for. Each is looked at once, in the order in which they arrive.
+/// Handles a Send that has arrived, and writes the endpoint for the Send to *arrival. Pass each Send once, in the order
+/// of arrival.
 ///
 /// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the octets, *arrival and the channel are not apart.
 #[unsafe(no_mangle)]
@@ -450,8 +455,9 @@ pub unsafe extern "C" fn rpcrdma_channel_received(
         let octets = octets?;
         let arrival = arrival?.apart_from(octets)?;
         // SAFETY: and for this.
-        let channel = unsafe { find(channel, &[arrival.extent(), Extent::of(octets.as_ptr(), octets.len())?]) }?;
-        arrival.put(channel.received(octets).into());
+        let channel =
+            unsafe { find(channel, &[arrival.extent(), Extent::from_array(octets.as_ptr(), octets.len())?]) }?;
+        arrival.write(channel.received(octets).into());
         Ok(())
     };
     status(received())
@@ -496,23 +502,23 @@ impl From<Properties<'_>> for rpcrdma_properties {
 
 impl From<Arrival> for rpcrdma_arrival {
     fn from(arrival: Arrival) -> Self {
-        let (kind, xid, (error, words)) = match arrival {
-            Arrival::BrokenReply(xid) => (RPCRDMA_ARRIVED_BROKEN_REPLY, xid, (0, [0; 2])),
-            Arrival::BrokenCall(xid, error) => (RPCRDMA_ARRIVED_BROKEN_CALL, xid, error_words(error)),
-            Arrival::Version1 => return Self::of(RPCRDMA_ARRIVED_VERSION_1),
-            Arrival::Reply => return Self::of(RPCRDMA_ARRIVED_REPLY),
-            Arrival::Call => return Self::of(RPCRDMA_ARRIVED_CALL),
-            Arrival::CallPart => return Self::of(RPCRDMA_ARRIVED_CALL_PART),
-            Arrival::Nothing => return Self::of(RPCRDMA_ARRIVED_NOTHING),
-            Arrival::Properties => return Self::of(RPCRDMA_ARRIVED_PROPERTIES),
-            Arrival::Exceeded => return Self::of(RPCRDMA_ARRIVED_EXCEEDED),
+        let (kind, xid, ErrorWords { error, words }) = match arrival {
+            Arrival::BrokenReply(xid) => (RPCRDMA_ARRIVED_BROKEN_REPLY, xid, ErrorWords::default()),
+            Arrival::BrokenCall { xid, error } => (RPCRDMA_ARRIVED_BROKEN_CALL, xid, error_words(error)),
+            Arrival::Version1 => return Self::from_kind(RPCRDMA_ARRIVED_VERSION_1),
+            Arrival::Reply => return Self::from_kind(RPCRDMA_ARRIVED_REPLY),
+            Arrival::Call => return Self::from_kind(RPCRDMA_ARRIVED_CALL),
+            Arrival::CallPart => return Self::from_kind(RPCRDMA_ARRIVED_CALL_PART),
+            Arrival::Nothing => return Self::from_kind(RPCRDMA_ARRIVED_NOTHING),
+            Arrival::Properties => return Self::from_kind(RPCRDMA_ARRIVED_PROPERTIES),
+            Arrival::Exceeded => return Self::from_kind(RPCRDMA_ARRIVED_EXCEEDED),
         };
         Self { kind, xid, error, words }
     }
 }
 
 impl rpcrdma_arrival {
-    const fn of(kind: u32) -> Self {
+    const fn from_kind(kind: u32) -> Self {
         Self { kind, xid: 0, error: 0, words: [0; 2] }
     }
 }

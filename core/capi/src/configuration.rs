@@ -1,4 +1,4 @@
-//! The version and the sizes that the library is built with, and what follows from them.
+//! The version and the sizes that the library is built with, and values derived from these.
 //!
 //! The build script makes constants of `configuration.h`, which is a part of `rpcrdma.h`.
 

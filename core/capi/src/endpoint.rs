@@ -61,13 +61,13 @@ pub struct rpcrdma_segment_limits {
     pub count: u32,
 }
 
-/// A data item in a Payload stream, which may be taken out of it.
+/// A data item in a Payload stream, which may be moved to a chunk.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_item {
-    /// Octets from the start of the stream to the item, after its count if it has one. A multiple of four.
+    /// Octets from the start of the stream to the item, after the count of a variable-length item. A multiple of four.
     pub position: u32,
-    /// Its length in octets, without padding.
+    /// Length in octets, without padding.
     pub length: u32,
 }
 
@@ -105,11 +105,12 @@ pub struct rpcrdma_input {
     pub xid: u32,
     /// The same, for a Responder: the error, from the arrival.
     pub error: u32,
-    /// The words after it.
+    /// Words after the code of the error.
     pub words: [u32; 2],
 }
 
-/// A Receive is complete: receive, octets, length. It belongs to the endpoint until an output gives it back.
+/// A Receive is complete: receive, octets, length. The Receive belongs to the endpoint until an output returns the
+/// Receive.
 pub const RPCRDMA_IN_RECEIVED: u32 = 1;
 /// Requester: the same, and the Send has invalidated handle.
 pub const RPCRDMA_IN_RECEIVED_INVALIDATING: u32 = 2;
@@ -123,8 +124,8 @@ pub const RPCRDMA_IN_INVALIDATED: u32 = 5;
 pub const RPCRDMA_IN_SENT: u32 = 6;
 /// An RDMA Read is complete: call.
 pub const RPCRDMA_IN_COMPLETED: u32 = 7;
-/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call. The
-/// Call is answered with an error, after RPCRDMA_IN_COMPLETED for each of its other RDMA Reads.
+/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, for lack of memory: call. The Call is
+/// answered with an error, after RPCRDMA_IN_COMPLETED for each of the other RDMA Reads.
 pub const RPCRDMA_IN_NOT_POSTED: u32 = 8;
 /// Something that was posted could not be carried out.
 pub const RPCRDMA_IN_FAILED: u32 = 9;
@@ -132,8 +133,8 @@ pub const RPCRDMA_IN_FAILED: u32 = 9;
 pub const RPCRDMA_IN_DISCONNECTED: u32 = 10;
 /// Version 2: the rest of a message will not come, as rpcrdma_channel_received said: xid; for a Responder also error, words.
 pub const RPCRDMA_IN_BROKEN: u32 = 11;
-/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted yet, because its memory has to be made ready
-/// first: call. Nothing more is asked for this call until RPCRDMA_IN_RESUMED.
+/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted yet, because the memory has to be made
+/// ready first: call. Nothing more is asked for this call until RPCRDMA_IN_RESUMED.
 pub const RPCRDMA_IN_POSTPONED: u32 = 12;
 /// Responder: what was postponed can be asked for again: call.
 pub const RPCRDMA_IN_RESUMED: u32 = 13;
@@ -147,8 +148,8 @@ pub struct rpcrdma_output {
     pub kind: u32,
     /// The driver's name for a Receive.
     pub receive: u32,
-    /// The call. Its low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same ones at the same time:
-    /// an index for what the driver keeps about it.
+    /// The call. The low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same low bits at
+    /// the same time: an index for a table of the driver.
     pub call: u64,
     /// Number of the region of the call, or of the result.
     pub region: u32,
@@ -170,10 +171,10 @@ pub struct rpcrdma_output {
     pub segment: rpcrdma_segment,
     /// Octets of the header in the buffer.
     pub header_length: usize,
-    /// RPCRDMA_DO_SEND of a Responder: 1 if it is the last Send of the reply, else 0.
+    /// RPCRDMA_DO_SEND of a Responder: 1 for the last Send of the reply, else 0.
     pub is_last: u32,
-    /// RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
-    /// used.
+    /// RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until the
+    /// Requester is next used.
     pub results: *const u32,
     /// Number of results.
     pub results_count: usize,
@@ -192,68 +193,71 @@ pub const RPCRDMA_DO_SEND: u32 = 1;
 pub const RPCRDMA_DO_SEND_INVALIDATING: u32 = 2;
 /// A Receive goes back to the driver: receive.
 pub const RPCRDMA_DO_RELEASE: u32 = 3;
-/// Requester: register the first range, of the Call's Payload stream for remote read, and report it: call, region.
+/// Requester: register the first range, of the Call's Payload stream for remote read, and report that: call, region.
 pub const RPCRDMA_DO_REGISTER_ARGUMENT: u32 = 4;
-/// Requester: register the first range, of the room for a result for remote write, and report it: call, region; at is the number
-/// of the result.
+/// Requester: register the first range, of the buffer for a result for remote write, and report that: call, region; at
+/// is the number of the result.
 pub const RPCRDMA_DO_REGISTER_RESULT: u32 = 5;
-/// Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region. The room
-/// has reply_length octets, rounded up to a multiple of four. If the credential of the Call is RPCSEC_GSS with integrity or
-/// privacy, it also has those of results, each rounded up, because none of them gets a Write chunk.
+/// Requester: register the first range, of the buffer for a Long Reply for remote write, and report that: call, region.
+/// The buffer has reply_length octets, rounded up to a multiple of four. If the credential of the Call is RPCSEC_GSS
+/// with integrity or privacy, the octets of all results are added, each rounded up, because no result gets a Write
+/// chunk.
 pub const RPCRDMA_DO_REGISTER_REPLY: u32 = 6;
-/// Invalidate the memory of handle, and report it: call, region.
+/// Invalidate the memory of handle, and report that: call, region.
 pub const RPCRDMA_DO_INVALIDATE: u32 = 7;
-/// Copy octets of a Receive into the memory in which a Call, or a continued reply, is put together: call, receive, from,
-/// length, at. A reply never has more octets than there is room for; memory that is exposed for it is other memory.
+/// Copy octets of a Receive into the memory in which a Call, or a continued reply, is assembled: call, receive, from,
+/// length, at. A reply never has more octets than the buffer; memory that is exposed for the reply is other memory.
 pub const RPCRDMA_DO_PLACE: u32 = 8;
-/// Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at. For a
-/// Requester, into the room for a Long Reply, after rpcrdma_requester_pull_replies.
+/// Post an RDMA Read of segment into the memory in which a Call is assembled, and report that: call, segment, at. For a
+/// Requester, into the buffer for a Long Reply, after rpcrdma_requester_read_provided_replies.
 pub const RPCRDMA_DO_READ: u32 = 9;
-/// Responder: post an RDMA Write of length octets of the reply, from at in its Payload stream with all results, into segment:
-/// call, at, segment. Nothing is reported.
+/// Responder: post an RDMA Write of length octets of the reply, from at in the Payload stream with all results, into
+/// segment: call, at, segment. Nothing is reported.
 pub const RPCRDMA_DO_WRITE: u32 = 10;
-/// Responder: hand a Call to the upper layer that is in a Receive: call, receive, from, length. The Receive stays as it is
-/// until it is released.
+/// Responder: hand a Call in a Receive to the upper layer: call, receive, from, length. The Receive stays unchanged
+/// until released.
 pub const RPCRDMA_DO_DELIVER: u32 = 11;
-/// Responder: hand a Call to the upper layer that was put together: call, length. If it does not begin with the XID that
-/// rpcrdma_responder_find says, it is refused: rpcrdma_responder_refuse.
+/// Responder: hand an assembled Call to the upper layer: call, length. If the Call does not begin with the XID of
+/// rpcrdma_responder_find, refuse the Call: rpcrdma_responder_refuse.
 pub const RPCRDMA_DO_DELIVER_ASSEMBLED: u32 = 12;
-/// Requester: a Call has ended: call, end, results. Its memory belongs to the caller again.
+/// Requester: a Call has ended: call, end, results. The memory belongs to the caller again.
 pub const RPCRDMA_DO_DONE: u32 = 13;
 /// End the connection, and report RPCRDMA_IN_DISCONNECTED.
 pub const RPCRDMA_DO_DISCONNECT: u32 = 14;
-/// Responder: register the first range, the whole reply, for remote read, and report it: call. After
+/// Responder: register the first range, the whole reply, for remote read, and report that: call. After
 /// rpcrdma_responder_provide_replies.
 pub const RPCRDMA_DO_PROVIDE_REPLY: u32 = 15;
 
-/// The reply is in a Receive: receive, from, length. The driver has the Receive back, and posts it again when it has read it.
+/// The reply is in a Receive: receive, from, length. The driver has the Receive back, and posts the Receive again after
+/// reading.
 pub const RPCRDMA_END_REPLY: u32 = 1;
-/// The reply is in the room for it: length. The caller has to check that its XID is that of the Call.
+/// The reply is in the buffer for a Long Reply: length. The caller has to check that the XID is that of the Call.
 pub const RPCRDMA_END_LONG_REPLY: u32 = 2;
 /// The Responder answered RDMA_ERROR: error, words. Calling again does not help.
 pub const RPCRDMA_END_ERROR: u32 = 3;
 /// Memory could not be registered.
 pub const RPCRDMA_END_NOT_REGISTERED: u32 = 4;
-/// It was cancelled.
+/// The Call was cancelled.
 pub const RPCRDMA_END_CANCELLED: u32 = 5;
 /// The connection ended first.
 pub const RPCRDMA_END_LOST: u32 = 6;
 /// The Responder answered RDMA2_ERROR: error, words.
 pub const RPCRDMA_END_ERROR_V2: u32 = 7;
-/// The reply is where RPCRDMA_DO_PLACE has put it: length. The caller has to check that its XID is that of the Call.
+/// The reply is in the memory that RPCRDMA_DO_PLACE has filled: length. The caller has to check that the XID is that of
+/// the Call.
 pub const RPCRDMA_END_CONTINUED_REPLY: u32 = 8;
-/// A Call-only was sent.
+/// A one-way Call was sent.
 pub const RPCRDMA_END_SENT: u32 = 9;
 /// The message that came as the reply of version 2 is none.
 pub const RPCRDMA_END_BAD_REPLY: u32 = 10;
-/// The reply has more octets than there is room for, or too many segments: length, or at least that many.
+/// The reply has more octets than the buffer, or too many segments: length, or at least that many.
 pub const RPCRDMA_END_NO_ROOM: u32 = 11;
 
 impl rpcrdma_input {
-    /// The octets of a Receive, if it is about one.
+    /// Returns the octets of a Receive, if the input is about a Receive.
     pub(crate) fn received(&self) -> Result<Extent, rpcrdma_status> {
         match self.kind {
-            RPCRDMA_IN_RECEIVED | RPCRDMA_IN_RECEIVED_INVALIDATING => Extent::of(self.octets, self.length),
+            RPCRDMA_IN_RECEIVED | RPCRDMA_IN_RECEIVED_INVALIDATING => Extent::from_array(self.octets, self.length),
             _ => Ok(Extent::NONE),
         }
     }
@@ -281,7 +285,7 @@ impl rpcrdma_output {
         ranges_count: 0,
     };
 
-    /// Says what is to be done for a call. The other members are those of [`NOTHING`](Self::NOTHING).
+    /// Sets the request and the call. The other members are as in [`NOTHING`](Self::NOTHING).
     pub(crate) fn ask(&mut self, kind: u32, call: CallId) -> &mut Self {
         (self.kind, self.call) = (kind, call.to_number());
         self
@@ -394,7 +398,7 @@ impl From<InputError> for rpcrdma_status {
     }
 }
 
-/// Writes what an endpoint wants: `ask` adds it to an output that asks for nothing.
+/// Writes the output of an endpoint: `ask` fills an output that asks for nothing.
 pub(crate) fn answer_poll<O>(
     output: &mut OutPointer<rpcrdma_output>,
     polled: Result<Option<O>, EncodeError>,
@@ -437,7 +441,7 @@ impl Items {
     }
 }
 
-/// An endpoint in memory of C's. The mark is that of its type, so that memory that was never initialised is noticed.
+/// An endpoint in memory of C's. The mark tells the type, so that memory that was never initialised is noticed.
 #[repr(C)]
 pub(crate) struct Kept<T> {
     mark: u64,
@@ -449,7 +453,7 @@ impl<T> Kept<T> {
     ///
     /// # Safety
     /// The memory is one that this refuses, or has `length` octets that can be written.
-    pub(crate) unsafe fn put(
+    pub(crate) unsafe fn place(
         memory: *mut u8,
         length: usize,
         mark: u64,
@@ -470,11 +474,12 @@ impl<T> Kept<T> {
         Ok(())
     }
 
-    /// The endpoint that [`put`](Self::put) has put there, if it shares no octet with `others`. That is seen before there is
-    /// a reference to any of them, because two that overlap would be undefined behaviour.
+    /// Returns the endpoint that [`place`](Self::place) has written to `memory`, if the endpoint shares no octet with
+    /// `others`. This check comes before any reference, because two references that overlap would be undefined
+    /// behaviour.
     ///
     /// # Safety
-    /// The memory is one that this refuses, or was given to `put`, and nobody else uses it during `'a`.
+    /// The memory is one that this refuses, or was given to `place`, and nobody else uses it during `'a`.
     pub(crate) unsafe fn find<'a>(memory: *mut u8, mark: u64, others: &[Extent]) -> Result<&'a mut T, rpcrdma_status> {
         let pointer = memory.cast::<Self>();
         if pointer.is_null() {
@@ -487,11 +492,11 @@ impl<T> Kept<T> {
         if unsafe { ptr::read(memory.cast::<u64>()) } != mark {
             return Err(RPCRDMA_INVALID);
         }
-        let own = Extent::of(pointer, 1)?;
+        let own = Extent::from_array(pointer, 1)?;
         if others.iter().any(|other| own.overlaps(*other)) {
             return Err(RPCRDMA_OVERLAP);
         }
-        // SAFETY: the mark is one that only `put` writes, together with the endpoint.
+        // SAFETY: the mark is one that only `place` writes, together with the endpoint.
         Ok(unsafe { &mut (*pointer).endpoint })
     }
 }

@@ -1,11 +1,11 @@
 //! The C interface of `rpcrdma`: what `rpcrdma.h` declares.
 //!
-//! Each function turns what C hands over into what `rpcrdma` takes, has `rpcrdma` do the work, and writes the result where
-//! the caller asked for it. Nothing is kept between calls, nothing is allocated, and nothing is called back.
+//! Each function converts the arguments of C for `rpcrdma`, calls `rpcrdma`, and writes the result where the caller
+//! wants the result. Nothing is kept between calls, nothing is allocated, and nothing is called back.
 //!
 //! ```text
 //! argument      pointers from C: checked here       message_v2    a Send of version 2
-//! status        what functions return               private_data  private data of the connection set-up
+//! status        what functions return               private_data  private data of the connection setup
 //! lists         chunk lists and their cursors       rpc           RPC headers
 //! message       a Send of version 1                 rules         what is wrong with a Send
 //! channel       the version of a connection, and the credits of version 2
@@ -19,9 +19,9 @@
 //! have inlined are in `cursors.h`.
 //!
 //! # Safety
-//! Each function asks the same of its caller, and `rpcrdma.h` says so once at its top: a pointer with a length names that
-//! many octets that can be read, or written where the parameter is not `const`, and nobody else writes them during the
-//! call. What can be checked is checked: `argument` has all of it.
+//! Each function asks the same of the caller, and `rpcrdma.h` says so once at the top: a pointer with a length names
+//! that many octets that can be read, or written if the parameter is not `const`, and nobody else writes these octets
+//! during the call. Everything that can be checked is checked in `argument`.
 #![no_std]
 #![allow(non_camel_case_types, reason = "the names are those of C")]
 #![allow(clippy::missing_safety_doc, reason = "said once, above")]

@@ -1,4 +1,4 @@
-//! Chunk lists, as they are in a Send. `cursors.h` steps through them.
+//! Chunk lists in the wire format of a Send. `cursors.h` steps through the lists.
 
 use core::ptr;
 
@@ -37,7 +37,7 @@ pub struct rpcrdma_read_segment {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_read_list {
-    /// The entries as they are on the wire, RPCRDMA_READ_ENTRY octets each.
+    /// Entries in wire format, RPCRDMA_READ_ENTRY octets each.
     pub entries: *const u8,
     /// Number of entries.
     pub count: usize,
@@ -48,8 +48,8 @@ pub struct rpcrdma_read_list {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_segment_list {
-    /// The segments as they are on the wire, RPCRDMA_SEGMENT octets each. NULL if there is no such chunk; a chunk may also be
-    /// there and have no segments (section 4.3.2.3).
+    /// Segments in wire format, RPCRDMA_SEGMENT octets each. NULL if there is no such chunk; a chunk may also be there
+    /// and have no segments (section 4.3.2.3).
     pub segments: *const u8,
     /// Number of segments.
     pub count: usize,
@@ -60,9 +60,9 @@ pub struct rpcrdma_segment_list {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_write_list {
-    /// The chunks as they are on the wire: each a 1, the number of its segments, and its segments.
+    /// Chunks in wire format: each a 1, the number of segments, and the segments.
     pub octets: *const u8,
-    /// Octets there, at least those of the chunks.
+    /// Number of octets at octets, at least the length of the chunks.
     pub length: usize,
     /// Number of chunks.
     pub count: usize,
@@ -76,7 +76,7 @@ pub struct rpcrdma_chunks {
     pub reads: rpcrdma_read_list,
     /// The Write list.
     pub writes: rpcrdma_write_list,
-    /// The Reply chunk; its pointer is NULL if there is none.
+    /// The Reply chunk; the pointer is NULL if there is none.
     pub reply: rpcrdma_segment_list,
 }
 
@@ -163,7 +163,7 @@ impl rpcrdma_chunks {
 }
 
 impl Buffer {
-    /// The same, if it shares no octet with the lists.
+    /// Returns `self` if the buffer shares no octet with the lists.
     pub(crate) fn apart_from_chunks(self, chunks: &Chunks<'_>) -> Result<Self, rpcrdma_status> {
         let apart = self.apart_from(chunks.reads.entries())?.apart_from(chunks.writes.octets().unwrap_or_default())?;
         apart.apart_from(chunks.reply.map(|chunk| chunk.segments()).unwrap_or_default())

@@ -9,7 +9,7 @@ use crate::lists::rpcrdma_chunks;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_OK};
 use crate::status::{RPCRDMA_ERR_CHUNK, RPCRDMA_ERR_VERS, rpcrdma_decode_error, rpcrdma_status};
 
-/// One Send of version 1: its transport header, and where the Payload stream is.
+/// One Send of version 1: the transport header, and the place of the Payload stream.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_message {
@@ -46,9 +46,9 @@ pub const RPCRDMA_DONE: u32 = 3;
 pub const RPCRDMA_ERROR: u32 = 4;
 
 impl rpcrdma_message {
-    /// A Send of this length with these chunks, and what follows its header.
+    /// Creates a Send of this length in octets with these chunks, and with `payload` after the header.
     #[inline(always)]
-    fn of(prefix: Prefix, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
+    fn from_parts(prefix: Prefix, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
         Self {
             xid: prefix.xid,
             credit: prefix.credit,
@@ -72,7 +72,7 @@ impl rpcrdma_message {
             Body::Msg(_) | Body::Nomsg(_) | Body::Done => (0, [0; 2]),
         };
         let chunks = header.chunks().unwrap_or_default();
-        Self { error, words, ..Self::of(header.prefix(), chunks, length, payload) }
+        Self { error, words, ..Self::from_parts(header.prefix(), chunks, length, payload) }
     }
 }
 
@@ -117,8 +117,9 @@ pub unsafe extern "C" fn rpcrdma_decode(
 /// The shortest RDMA_MSG.
 const SMALLEST: usize = 28;
 
-/// Decodes an RDMA_MSG or RDMA_NOMSG, as nearly all messages are, if it is right and the arguments are. Otherwise it does
-/// nothing: what is done then begins again, so that this has nothing to keep for it, and stays in registers.
+/// Decodes a valid RDMA_MSG or RDMA_NOMSG, as nearly all messages are, if the arguments are valid. Otherwise does
+/// nothing: the general decoder then begins again, so that this function saves nothing for that case, and stays in
+/// registers.
 ///
 /// # Safety
 /// As of [`rpcrdma_decode`].
@@ -140,11 +141,11 @@ unsafe fn decode_usual(
     }
     let (header, payload) = Header::decode(octets).ok()?;
     let (Body::Msg(chunks) | Body::Nomsg(chunks)) = header.body else { return None };
-    message.put(rpcrdma_message::of(prefix, chunks, length, payload));
+    message.write(rpcrdma_message::from_parts(prefix, chunks, length, payload));
     Some(())
 }
 
-/// Decodes any Send, and says what is wrong with it or with the arguments.
+/// Decodes any Send, and returns the error of the Send or of the arguments.
 ///
 /// # Safety
 /// As of [`rpcrdma_decode`].
@@ -162,21 +163,22 @@ unsafe fn decode_any(
             unsafe { (values(octets, length)?, OutPointer::new(message)?, OutPointer::new(error)?) };
         let (message, error) = (message.apart_from(octets)?, error.apart_from(octets)?);
         let (header, payload) = Header::decode(octets).map_err(|why| {
-            error.put(why.into());
+            error.write(why.into());
             RPCRDMA_NOT_DECODED
         })?;
-        message.put(rpcrdma_message::of_any(&header, length, payload));
+        message.write(rpcrdma_message::of_any(&header, length, payload));
         Ok(())
     };
     status(decode())
 }
 
-/// Encodes the header of a message of version 1 at the start of a buffer. The Payload stream, if it is to follow, is for the
-/// caller to put after it. The structure is one that was decoded, or filled in: lists as they are on the wire, made with
-/// rpcrdma_put_read_segment, rpcrdma_put_write_chunk and rpcrdma_put_segment.
+/// Encodes the header of a message of version 1 at the start of a buffer. The caller writes the Payload stream, if any,
+/// after the header. The structure was decoded, or filled in: lists in wire format, made with rpcrdma_put_read_segment,
+/// rpcrdma_put_write_chunk and rpcrdma_put_segment.
 ///
-/// *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: procedure or error has no
-/// meaning, or the Write list has fewer chunks than it counts. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
+/// *length is the length of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: procedure or
+/// error has no meaning, or the Write list has fewer chunks than its count. RPCRDMA_OVERLAP: the buffer or *length
+/// overlaps a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_encode(
     message: *const rpcrdma_message,
@@ -195,9 +197,10 @@ pub unsafe extern "C" fn rpcrdma_encode(
     status(encode())
 }
 
-/// Encodes the header of the Reply to a Call: its chunks come back with the lengths of what was put into them (section
-/// 4.3.2). written has the octets in each Write chunk, and may be shorter than the list: the rest is unused. procedure is
-/// RPCRDMA_MSG, and the reply follows the header; or RPCRDMA_NOMSG, and reply_length octets of it are in the Reply chunk.
+/// Encodes the header of the Reply to a Call: the chunks of the Call come back with the number of octets written
+/// (section 4.3.2). written has the octets in each Write chunk, and may be shorter than the list: the rest is unused.
+/// procedure is RPCRDMA_MSG, and the reply follows the header; or RPCRDMA_NOMSG, and reply_length octets are in the
+/// Reply chunk.
 ///
 /// *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_FOUND: the Call has not as many
 /// Write chunks, or no Reply chunk. RPCRDMA_CHUNK_TOO_SMALL: more octets than a chunk has. RPCRDMA_INVALID: the Call has no
@@ -233,8 +236,8 @@ pub unsafe extern "C" fn rpcrdma_encode_reply(
     status(encode())
 }
 
-/// Encodes the RDMA_ERROR that answers a Call (section 4.5): error is RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK. Its XID and
-/// version are those of the Call, of which the first 16 octets are needed.
+/// Encodes the RDMA_ERROR that answers a Call (section 4.5): error is RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK. XID and
+/// version come from the first 16 octets of the Call.
 ///
 /// *length is that of the message. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_DECODED: fewer than 16 octets;
 /// then there is nothing to answer. RPCRDMA_INVALID: error is another. RPCRDMA_OVERLAP: the buffer or *length overlaps the

@@ -13,8 +13,8 @@ use crate::lists::{rpcrdma_chunks, rpcrdma_read_list};
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_NOT_FOUND};
 use crate::status::{rpcrdma_decode_error, rpcrdma_status};
 
-/// One Send of version 2: its transport header, and where the Payload stream is. What a header type does not have is 0, and
-/// its lists are empty.
+/// One Send of version 2: the transport header, and the place of the Payload stream. Fields that a header type does not
+/// have are 0, and lists are empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_message_v2 {
@@ -22,7 +22,7 @@ pub struct rpcrdma_message_v2 {
     pub family: u32,
     /// rdma_xid; 0 in a grant.
     pub xid: u32,
-    /// rdma_credit: the word as it is.
+    /// rdma_credit: the word in wire format.
     pub credit: u32,
     /// rdma_htype: one of RPCRDMA2_A_... or RPCRDMA2_B_...
     pub header_type: u32,
@@ -34,7 +34,7 @@ pub struct rpcrdma_message_v2 {
     pub remaining: u32,
     /// RDMA2_ERROR: rdma_err.
     pub error: u32,
-    /// RDMA2_ERROR: the words after rdma_err, as far as this error has them.
+    /// RDMA2_ERROR: the words after rdma_err; 0 for words that this error does not have.
     pub words: [u32; 2],
     /// The chunks.
     pub chunks: rpcrdma_chunks,
@@ -54,9 +54,9 @@ pub struct rpcrdma_message_v2 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_property_list {
-    /// The properties as they are on the wire.
+    /// Properties in wire format.
     pub octets: *const u8,
-    /// Octets there, at least those of the properties.
+    /// Number of octets at octets, at least the length of the properties.
     pub length: usize,
     /// Number of properties.
     pub count: usize,
@@ -68,7 +68,7 @@ pub struct rpcrdma_property_list {
 pub struct rpcrdma_property {
     /// rdma_which.
     pub id: u32,
-    /// Kind of its value: RPCRDMA_DEFAULT_VALUE and so on.
+    /// Kind of the value: RPCRDMA_DEFAULT_VALUE and so on.
     pub kind: u32,
     /// RPCRDMA_NUMBER_VALUE: the number.
     pub number: u32,
@@ -83,7 +83,7 @@ pub const RPCRDMA_FAMILY_A: u32 = 1;
 /// Drafts -03 to -07.
 pub const RPCRDMA_FAMILY_B: u32 = 2;
 
-/// Family A: RDMA2_MSG, chunk lists, then the Payload stream or a part of it.
+/// Family A: RDMA2_MSG, chunk lists, then the Payload stream or a part of the stream.
 pub const RPCRDMA2_A_MSG: u32 = 0;
 /// Family A: RDMA2_NOMSG, the Payload stream is in a chunk. Without chunks and with XID 0, a grant.
 pub const RPCRDMA2_A_NOMSG: u32 = 1;
@@ -97,7 +97,7 @@ pub const RPCRDMA2_A_GRANT: u32 = 6;
 pub const RPCRDMA2_B_ERROR: u32 = 4;
 /// Family B: RDMA2_GRANT.
 pub const RPCRDMA2_B_GRANT: u32 = 5;
-/// Family B: RDMA2_CONNPROP_MIDDLE, transport properties, and more of them in the next message.
+/// Family B: RDMA2_CONNPROP_MIDDLE, transport properties, and more in the next message.
 pub const RPCRDMA2_B_CONNPROP_MIDDLE: u32 = 6;
 /// Family B: RDMA2_CONNPROP_FINAL, the last transport properties.
 pub const RPCRDMA2_B_CONNPROP_FINAL: u32 = 7;
@@ -114,13 +114,13 @@ pub const RPCRDMA2_B_REPLY_MIDDLE: u32 = 12;
 /// Family B: RDMA2_REPLY_INLINE, a Reply, or the last part of one.
 pub const RPCRDMA2_B_REPLY_INLINE: u32 = 13;
 
-/// A property without a value: it has its default.
+/// A property without a value, which stands for the default.
 pub const RPCRDMA_DEFAULT_VALUE: u32 = 0;
 /// A property whose value is a number.
 pub const RPCRDMA_NUMBER_VALUE: u32 = 1;
 /// A property whose value is octets.
 pub const RPCRDMA_OPAQUE_VALUE: u32 = 2;
-/// A property that is not known: all of its data.
+/// An unknown property: all data.
 pub const RPCRDMA_UNKNOWN_VALUE: u32 = 3;
 
 /// Octets of a transport property whose value is a number, on the wire.
@@ -147,8 +147,17 @@ const fn number(family: Family) -> u32 {
     }
 }
 
-/// `rdma_err`, and the words after it.
-pub(crate) const fn error_words(error: ErrorBodyV2) -> (u32, [u32; 2]) {
+/// An error of version 2, as C has it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ErrorWords {
+    /// `rdma_err`.
+    pub(crate) error: u32,
+    /// The words after `rdma_err`; 0 for words that this error does not have.
+    pub(crate) words: [u32; 2],
+}
+
+/// Returns `rdma_err` and the words of an error.
+pub(crate) const fn error_words(error: ErrorBodyV2) -> ErrorWords {
     let words = match error {
         ErrorBodyV2::Vers { low, high } => [low, high],
         ErrorBodyV2::ReadChunks { max_chunks } | ErrorBodyV2::WriteChunks { max_chunks } => [max_chunks, 0],
@@ -157,10 +166,10 @@ pub(crate) const fn error_words(error: ErrorBodyV2) -> (u32, [u32; 2]) {
         ErrorBodyV2::ReplyResource { length_needed } => [length_needed, 0],
         ErrorBodyV2::Void(_) => [0; 2],
     };
-    (error.code().0, words)
+    ErrorWords { error: error.code().0, words }
 }
 
-/// Result of [`error_words`].
+/// Returns the error with this `rdma_err` and these words.
 pub(crate) const fn error_of(code: u32, [first, second]: [u32; 2]) -> ErrorBodyV2 {
     match ErrorCode(code) {
         ErrorCode::VERS => ErrorBodyV2::Vers { low: first, high: second },
@@ -195,7 +204,7 @@ impl From<MessageV2<'_>> for rpcrdma_message_v2 {
     fn from(message: MessageV2<'_>) -> Self {
         let MessageV2 { header, header_length, payload } = message;
         let prefix = header.prefix();
-        let (error, words) = header.error().map_or((0, [0; 2]), error_words);
+        let ErrorWords { error, words } = header.error().map(error_words).unwrap_or_default();
         let (flags, remaining) = match header {
             HeaderV2::A(header) => (header.flags.bits(), 0),
             HeaderV2::B(header) => (0, header.remaining().unwrap_or(0)),
@@ -263,9 +272,10 @@ impl rpcrdma_message_v2 {
     }
 }
 
-/// Says in which wire format of version 2 a Send is, if it shows that: *family is RPCRDMA_FAMILY_A or RPCRDMA_FAMILY_B.
+/// Finds the wire format of a Send of version 2, if the Send shows the format: *family is RPCRDMA_FAMILY_A or
+/// RPCRDMA_FAMILY_B.
 ///
-/// RPCRDMA_NOT_FOUND: it does not show it. RPCRDMA_OVERLAP: *family overlaps the octets.
+/// RPCRDMA_NOT_FOUND: the Send does not show the format. RPCRDMA_OVERLAP: *family overlaps the octets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_recognise_v2(octets: *const u8, length: usize, family: *mut u32) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
@@ -273,7 +283,7 @@ pub unsafe extern "C" fn rpcrdma_recognise_v2(octets: *const u8, length: usize, 
     let recognise = || {
         let octets = octets?;
         let family = family?.apart_from(octets)?;
-        family.put(number(Family::of(octets).ok_or(RPCRDMA_NOT_FOUND)?));
+        family.write(number(Family::detect(octets).ok_or(RPCRDMA_NOT_FOUND)?));
         Ok(())
     };
     status(recognise())
@@ -298,9 +308,9 @@ pub unsafe extern "C" fn rpcrdma_decode_v2(
         let (family, octets) = (self::family(family)?, octets?);
         let (message, error) = (message?.apart_from(octets)?, error?.apart_from(octets)?);
         match MessageV2::decode(family, octets) {
-            Ok(decoded) => message.put(decoded.into()),
+            Ok(decoded) => message.write(decoded.into()),
             Err(why) => {
-                error.put(rpcrdma_decode_error::of_version_2(why));
+                error.write(rpcrdma_decode_error::of_version_2(why));
                 return Err(RPCRDMA_NOT_DECODED);
             }
         }
@@ -309,10 +319,10 @@ pub unsafe extern "C" fn rpcrdma_decode_v2(
     status(decode())
 }
 
-/// Takes the next transport property.
+/// Returns the next transport property.
 ///
-/// RPCRDMA_NOT_FOUND: there is none left. RPCRDMA_INVALID: the list has fewer than it counts. RPCRDMA_OVERLAP: *property or
-/// *list overlaps the octets.
+/// RPCRDMA_NOT_FOUND: there is none left. RPCRDMA_INVALID: the list has fewer properties than its count.
+/// RPCRDMA_OVERLAP: *property or *list overlaps the octets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_next_property(
     list: *mut rpcrdma_property_list,
@@ -329,8 +339,8 @@ pub unsafe extern "C" fn rpcrdma_next_property(
         let set = PropertySet::from_octets(octets, 1).ok_or(RPCRDMA_INVALID)?;
         let taken = set.octets().unwrap_or_default().len();
         let rest = octets.get(taken..).unwrap_or_default();
-        property.put(set.iter().next().ok_or(RPCRDMA_INVALID)?.into());
-        list.put(rpcrdma_property_list { octets: rest.as_ptr(), length: rest.len(), count });
+        property.write(set.iter().next().ok_or(RPCRDMA_INVALID)?.into());
+        list.write(rpcrdma_property_list { octets: rest.as_ptr(), length: rest.len(), count });
         Ok(())
     };
     status(next())
@@ -348,11 +358,11 @@ impl From<rpcrdma::v2::Property<'_>> for rpcrdma_property {
     }
 }
 
-/// Encodes the header of a message of version 2 at the start of a buffer. As rpcrdma_encode; properties are as they are on
-/// the wire, such as rpcrdma_put_property makes them.
+/// Encodes the header of a message of version 2 at the start of a buffer. As rpcrdma_encode; properties are in wire
+/// format, as made by rpcrdma_put_property.
 ///
-/// *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: family or header_type has no
-/// meaning, or a list has fewer items than it counts. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
+/// *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: family or header_type
+/// has no meaning, or a list has fewer items than its count. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_encode_v2(
     message: *const rpcrdma_message_v2,
@@ -411,8 +421,8 @@ pub unsafe extern "C" fn rpcrdma_encode_reply_v2(
     status(encode())
 }
 
-/// Encodes the RDMA2_ERROR that answers a message, in the wire format of family: error is rdma_err, and words are those that
-/// follow it, as far as it has them. XID and version are those of the message, of which the first 16 octets are needed.
+/// Encodes the RDMA2_ERROR that answers a message, in the wire format of family: error is rdma_err, and words are the
+/// words that follow rdma_err, if this error has words. XID and version come from the first 16 octets of the message.
 ///
 /// *length is that of the answer. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_DECODED: fewer than 16 octets.
 /// RPCRDMA_INVALID: there is no such family. RPCRDMA_OVERLAP: the buffer or *length overlaps the message.

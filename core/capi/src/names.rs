@@ -1,4 +1,4 @@
-//! Names, as C has text: they end in a NUL, and last as long as the program.
+//! Names, as C has text: each ends in a NUL, and lasts as long as the program.
 
 use core::ffi::{CStr, c_char};
 use core::slice;
@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn each_rule_has_its_name_here() {
-        for rule in rpcrdma::rules::all() {
+        for rule in rpcrdma::rules::all_rules() {
             assert!(RULES.iter().any(|name| name.to_str() == Ok(rule.slug)), "{}", rule.slug);
         }
-        assert_eq!(RULES.len(), rpcrdma::rules::all().count());
+        assert_eq!(RULES.len(), rpcrdma::rules::all_rules().count());
         assert!(RULES.is_sorted());
     }
 }

@@ -1,4 +1,4 @@
-//! Private data of the connection set-up (RFC 8797).
+//! Private data of the connection setup (RFC 8797).
 
 use rpcrdma::PrivateData;
 use rpcrdma::private_data::{Agreement, Flags};
@@ -11,9 +11,9 @@ use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_private_data {
-    /// The most octets it sends in one Send: 1024 to 262144, a multiple of 1024.
+    /// Maximum length of a Send that this end sends, in octets: 1024 to 262144, a multiple of 1024.
     pub send_size: u32,
-    /// The most octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
+    /// Maximum length of a Send that this end can receive, in octets: 1024 to 262144, a multiple of 1024.
     pub receive_size: u32,
     /// The octet of flags: RPCRDMA_REMOTE_INVALIDATION.
     pub flags: u32,
@@ -31,12 +31,12 @@ pub struct rpcrdma_agreement {
     pub flags: u32,
 }
 
-/// The sender can have its memory invalidated by the other side (section 4.1).
+/// The other side may invalidate memory of the sender (section 4.1).
 pub const RPCRDMA_REMOTE_INVALIDATION: u32 = 1;
 
-/// Looks for private data in that of a connection manager's message, at any place in it.
+/// Finds RPC-over-RDMA private data in the private data of a connection manager's message, at any offset.
 ///
-/// RPCRDMA_NOT_FOUND: it is not there. RPCRDMA_OVERLAP: *data overlaps the octets.
+/// RPCRDMA_NOT_FOUND: there is none. RPCRDMA_OVERLAP: *data overlaps the octets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_find_private_data(
     octets: *const u8,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn rpcrdma_find_private_data(
         let octets = octets?;
         let data = data?.apart_from(octets)?;
         let PrivateData { flags, send_size, receive_size } = PrivateData::find(octets).ok_or(RPCRDMA_NOT_FOUND)?;
-        data.put(rpcrdma_private_data { send_size, receive_size, flags: u32::from(flags.bits()) });
+        data.write(rpcrdma_private_data { send_size, receive_size, flags: u32::from(flags.bits()) });
         Ok(())
     };
     status(find())
@@ -89,13 +89,13 @@ pub unsafe extern "C" fn rpcrdma_agree(
         let Agreement { client_to_server, server_to_client, remote_invalidation, .. } =
             Agreement::new(client?, server?);
         let flags = if remote_invalidation { RPCRDMA_REMOTE_INVALIDATION } else { 0 };
-        agreement?.put(rpcrdma_agreement { client_to_server, server_to_client, flags });
+        agreement?.write(rpcrdma_agreement { client_to_server, server_to_client, flags });
         Ok(())
     };
     status(agree())
 }
 
-/// Private data of one side, if it sent any.
+/// Returns the private data of one side, if that side sent any.
 ///
 /// # Safety
 /// As of [`value`].

@@ -1,11 +1,11 @@
 //! The Requester.
 
-use rpcrdma::endpoint::{CallId, SegmentLimits};
+use rpcrdma::endpoint::{CallId, RegisteredMemory, SegmentLimits};
 
 use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output, Requester};
 use rpcrdma::v1::ErrorBody;
 
-use crate::argument::{Extent, OutPointer, Room, status, value, values};
+use crate::argument::{Extent, OutOctets, OutPointer, status, value, values};
 use crate::configuration::{RPCRDMA_ALIGNMENT, RPCRDMA_CALLS, RPCRDMA_REQUESTER_SIZE, RPCRDMA_SEGMENTS, same_build};
 use crate::endpoint::{
     Items, Kept, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE, RPCRDMA_DO_READ,
@@ -17,15 +17,15 @@ use crate::endpoint::{
     RPCRDMA_IN_RECEIVED_INVALIDATING, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_SENT, answer_poll, rpcrdma_input, rpcrdma_item,
     rpcrdma_output, rpcrdma_segment_limits, rpcrdma_terms,
 };
-use crate::message_v2::error_words;
+use crate::message_v2::{ErrorWords, error_words};
 use crate::status::rpcrdma_status::{
     RPCRDMA_CLOSED, RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_NOT_SUPPORTED, RPCRDMA_TOO_MANY,
     RPCRDMA_UNEXPECTED,
 };
 use crate::status::{RPCRDMA_ERR_CHUNK, RPCRDMA_ERR_VERS, rpcrdma_status};
 
-/// The Requester of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
-/// in use.
+/// The Requester of one connection, in memory of the caller's. A Requester has no pointer into its own memory, but must
+/// not be copied while in use.
 #[derive(Debug)]
 pub struct rpcrdma_requester {
     _private: [u8; 0],
@@ -59,21 +59,21 @@ pub struct rpcrdma_call {
     pub head_length: usize,
     /// Octets of the whole Payload stream. A multiple of four.
     pub length: u32,
-    /// The most octets of the reply's Payload stream, without the results that have room.
+    /// Maximum length of the reply's Payload stream in octets, without the results that have buffers.
     pub reply_length: u32,
     /// The arguments that the Upper-Layer Binding allows to be reduced, in their order.
     pub arguments: *const rpcrdma_item,
     /// Number of entries, at most RPCRDMA_SEGMENTS.
     pub arguments_count: usize,
-    /// Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
-    /// empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or privacy makes no
-    /// chunks: its results come with the rest of the reply.
+    /// Buffer lengths in octets of the results that the binding allows to be reduced, in order: one Write chunk each. 0
+    /// makes an empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or
+    /// privacy makes no chunks: all results come with the rest of the reply.
     pub results: *const u32,
     /// Number of entries.
     pub results_count: usize,
-    /// Version 2: the most octets that the room for a result or for the reply may grow to, if the Responder says that it needs
-    /// more; the Call is then made again. 0 if it must not be carried out twice.
-    pub largest_room: u32,
+    /// Version 2: maximum length in octets to which the buffer of a result or of the reply may grow, if the Responder
+    /// reports that more is needed; the Call is then made again. 0 for a Call that must not be carried out twice.
+    pub largest_capacity: u32,
 }
 
 /// Numbers of calls.
@@ -84,26 +84,26 @@ pub struct rpcrdma_requester_counts {
     pub in_flight: u32,
     /// Calls that are sent and not answered: `awaited` of rpcrdma_channel_available.
     pub awaited: u32,
-    /// 1 if there is no room for one more, else 0.
+    /// 1 if the table of Calls is full, else 0.
     pub is_full: u32,
 }
 
-/// Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
-/// RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers, and
-/// never more than RPCRDMA_REQUESTER_SIZE.
+/// Returns the size in octets of a Requester that makes this many calls at a time, with this many segments each; 0 for
+/// more than RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built: the same for all smaller
+/// numbers, and never more than RPCRDMA_REQUESTER_SIZE.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_requester_size(calls: usize, segments: usize) -> usize {
     if calls > RPCRDMA_CALLS || segments > RPCRDMA_SEGMENTS { 0 } else { size_of::<Kept<Kind>>() }
 }
 
-/// Makes a Requester of a new connection in memory of RPCRDMA_REQUESTER_SIZE octets, aligned like a uint64_t. Each Call asks
-/// for credits credits, at least 1; a memory region has at most segment_length octets, a multiple of four and at least four.
-/// build is RPCRDMA_BUILD. Making it needs as much stack as its size. There is nothing to free; another connection needs a new
-/// one.
+/// Makes a Requester of a new connection in memory of RPCRDMA_REQUESTER_SIZE octets, aligned like a uint64_t. Each Call
+/// asks for credits credits, at least 1; a memory region has at most segment_length octets, a multiple of four and at
+/// least four. build is RPCRDMA_BUILD. Initialisation needs as much stack as the size of the Requester. There is
+/// nothing to free; another connection needs a new Requester.
 ///
-/// RPCRDMA_NO_ROOM: length is less than rpcrdma_requester_size says. RPCRDMA_INVALID: the terms have a number that has no
-/// meaning or a threshold that is too small; or credits or segment_length has a value that it must not have.
-/// RPCRDMA_OTHER_BUILD: the program was compiled with the header of another library.
+/// RPCRDMA_NO_ROOM: length is less than rpcrdma_requester_size says. RPCRDMA_INVALID: the terms have a number that has
+/// no meaning or a threshold that is too small; or credits or segment_length is out of range. RPCRDMA_OTHER_BUILD: the
+/// program was compiled with the header of another library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_init(
     requester: *mut rpcrdma_requester,
@@ -122,18 +122,18 @@ pub unsafe extern "C" fn rpcrdma_requester_init(
             return Err(RPCRDMA_INVALID);
         }
         // SAFETY: and for this.
-        unsafe { Kept::put(requester.cast(), length, MARK, || Kind::new(terms, credits, segment_length)) }
+        unsafe { Kept::place(requester.cast(), length, MARK, || Kind::new(terms, credits, segment_length)) }
     };
     status(init())
 }
 
-/// Begins a Call: *id is its name until it is done. It waits if there is no credit.
+/// Begins a Call: *id names the Call until RPCRDMA_DO_DONE. The Call waits if there is no credit.
 ///
 /// RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
-/// RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
-/// XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_NOT_SUPPORTED: the peer does not
-/// answer calls, or none of this form. RPCRDMA_OVERLAP: the Requester and what it reads or writes are not apart. In all of these
-/// nothing is done.
+/// RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call
+/// has this XID. RPCRDMA_TOO_MANY: too many calls, arguments or segments. RPCRDMA_NOT_SUPPORTED: the peer does not
+/// answer calls, or none of this form. RPCRDMA_OVERLAP: the Requester and memory that is read or written are not apart.
+/// After each of these, nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_call(
     requester: *mut rpcrdma_requester,
@@ -145,9 +145,9 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
     let begin = || {
         let (call, id) = (call?, id?);
         let others = [
-            Extent::of(call.head, call.head_length)?,
-            Extent::of(call.arguments, call.arguments_count)?,
-            Extent::of(call.results, call.results_count)?,
+            Extent::from_array(call.head, call.head_length)?,
+            Extent::from_array(call.arguments, call.arguments_count)?,
+            Extent::from_array(call.results, call.results_count)?,
             id.extent(),
         ];
         // SAFETY: and for these.
@@ -160,19 +160,19 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
             )
         };
         let (length, reply_length, arguments) = (call.length, call.reply_length, arguments.as_slice());
-        let call = Call { head, length, arguments, results, reply_length, largest_room: call.largest_room };
-        id.put(requester.call(&call)?.to_number());
+        let call = Call { head, length, arguments, results, reply_length, largest_capacity: call.largest_capacity };
+        id.write(requester.call(&call)?.to_number());
         Ok(())
     };
     status(begin())
 }
 
-/// Begins a Call-only of version 2: a Call of a procedure that has no reply. head and length are those of rpcrdma_call. It ends
-/// with RPCRDMA_END_SENT.
+/// Begins a one-way Call of version 2: a Call of a procedure that has no reply. head and length are as in rpcrdma_call.
+/// The Call ends with RPCRDMA_END_SENT.
 ///
 /// As rpcrdma_requester_call; RPCRDMA_NOT_SUPPORTED in version 1, where each Call has a reply.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rpcrdma_requester_call_only(
+pub unsafe extern "C" fn rpcrdma_requester_call_one_way(
     requester: *mut rpcrdma_requester,
     head: *const u8,
     head_length: usize,
@@ -184,17 +184,17 @@ pub unsafe extern "C" fn rpcrdma_requester_call_only(
     let begin = || {
         let head = head?;
         let id = id?.apart_from(head)?;
-        let others = [id.extent(), Extent::of(head.as_ptr(), head.len())?];
+        let others = [id.extent(), Extent::from_array(head.as_ptr(), head.len())?];
         // SAFETY: and for this.
         let requester = unsafe { find(requester, &others) }?;
-        id.put(requester.call_only(head, length)?.to_number());
+        id.write(requester.call_one_way(head, length)?.to_number());
         Ok(())
     };
     status(begin())
 }
 
-/// Gives a Call up. One that was sent is done only after its reply, of which nothing is kept; until then the Responder may
-/// use its memory.
+/// Cancels a Call. A Call that was sent is done only after the reply, of which nothing is kept; until then the
+/// Responder may use the memory of the Call.
 ///
 /// RPCRDMA_UNEXPECTED: there is no such call. RPCRDMA_INVALID: this is no Requester.
 #[unsafe(no_mangle)]
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn rpcrdma_requester_cancel(requester: *mut rpcrdma_reques
     status(requester.and_then(|requester| Ok(requester.cancel(CallId::from_number(call))?)))
 }
 
-/// Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+/// Sets the terms of the connection, if agreed only after connection setup. The terms apply from the next Call on.
 ///
 /// RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Requester.
 /// RPCRDMA_OVERLAP: the terms are in the Requester.
@@ -272,8 +272,9 @@ pub unsafe extern "C" fn rpcrdma_requester_permit(requester: *mut rpcrdma_reques
     status(requester.map(|requester| requester.permit(messages)))
 }
 
-/// Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call on, so
-/// that no memory is registered for it; and for a reply of at most as many there is no Reply chunk. 0, the default, is never.
+/// Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call
+/// on, so that no memory is registered; and for a reply of at most as many octets there is no Reply chunk. 0, the
+/// default, is never.
 ///
 /// RPCRDMA_INVALID: this is no Requester.
 #[unsafe(no_mangle)]
@@ -283,21 +284,21 @@ pub unsafe extern "C" fn rpcrdma_requester_continue(requester: *mut rpcrdma_requ
     status(requester.map(|requester| requester.continue_messages(octets)))
 }
 
-/// Provides no Reply chunk from the next Call on: a reply that is too long for a Send is pulled, and RDMA_DONE is sent (RFC 5666
-/// section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such replies, and not if this end
-/// is called too.
+/// Provides no Reply chunk from the next Call on: a reply that is too long for a Send is read from memory of the
+/// Responder, and RDMA_DONE is sent (RFC 5666 section 3.5). RFC 8166 forbids this. Use only with a Responder that is
+/// known to provide such replies, and not if this end is called too.
 ///
 /// RPCRDMA_INVALID: this is no Requester.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rpcrdma_requester_pull_replies(requester: *mut rpcrdma_requester) -> rpcrdma_status {
+pub unsafe extern "C" fn rpcrdma_requester_read_provided_replies(requester: *mut rpcrdma_requester) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
     let requester = unsafe { find(requester, &[]) };
-    status(requester.map(Kind::pull_replies))
+    status(requester.map(Kind::read_provided_replies))
 }
 
-/// Says how many calls there are.
+/// Counts the calls.
 ///
-/// RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: *counts is in it.
+/// RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: *counts is in the Requester.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_count(
     requester: *mut rpcrdma_requester,
@@ -309,7 +310,7 @@ pub unsafe extern "C" fn rpcrdma_requester_count(
         let counts = counts?;
         // SAFETY: and for this.
         let requester = unsafe { find(requester, &[counts.extent()]) }?;
-        counts.put(rpcrdma_requester_counts {
+        counts.write(rpcrdma_requester_counts {
             in_flight: requester.in_flight(),
             awaited: requester.awaited_replies(),
             is_full: u32::from(requester.is_full()),
@@ -329,11 +330,11 @@ pub(crate) unsafe fn find<'a>(
     unsafe { Kept::find(requester.cast(), MARK, others) }
 }
 
-/// Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
+/// Passes an event to the Requester. After that, poll for outputs until there is nothing to do.
 ///
-/// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE: the
-/// handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester.
-/// RPCRDMA_OVERLAP: the octets are in it. In all of these nothing is done.
+/// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE:
+/// the handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no
+/// Requester. RPCRDMA_OVERLAP: the octets are in the Requester. After each of these, nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_handle(
     requester: *mut rpcrdma_requester,
@@ -363,7 +364,11 @@ unsafe fn requester_input<'a>(input: &rpcrdma_input) -> Result<Input<'a>, rpcrdm
             let invalidated = (input.kind == RPCRDMA_IN_RECEIVED_INVALIDATING).then_some(input.handle);
             Input::Received { receive: input.receive, octets, invalidated }
         }
-        RPCRDMA_IN_REGISTERED => Input::Registered { call, region, memory: Some((input.handle, input.offset)) },
+        RPCRDMA_IN_REGISTERED => Input::Registered {
+            call,
+            region,
+            memory: Some(RegisteredMemory { handle: input.handle, offset: input.offset }),
+        },
         RPCRDMA_IN_NOT_REGISTERED => Input::Registered { call, region, memory: None },
         RPCRDMA_IN_INVALIDATED => Input::Invalidated { call, region },
         RPCRDMA_IN_SENT => Input::Sent { call },
@@ -389,7 +394,7 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
     output: *mut rpcrdma_output,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (buffer, output) = unsafe { (Room::new(buffer, capacity), OutPointer::new(output)) };
+    let (buffer, output) = unsafe { (OutOctets::new(buffer, capacity), OutPointer::new(output)) };
     let poll = || {
         let mut output = output?;
         let mut buffer = buffer?.apart_from_pointer(&output)?;
@@ -465,7 +470,7 @@ fn ended(done: &mut rpcrdma_output, end: &End) {
         End::Cancelled => RPCRDMA_END_CANCELLED,
         End::Lost => RPCRDMA_END_LOST,
         End::ErrorV2(error) => {
-            (done.error, done.words) = error_words(*error);
+            ErrorWords { error: done.error, words: done.words } = error_words(*error);
             RPCRDMA_END_ERROR_V2
         }
         End::ContinuedReply(length) => {
@@ -488,7 +493,7 @@ impl From<CallRefusal> for rpcrdma_status {
             CallRefusal::Rpc(_) => RPCRDMA_NOT_DECODED,
             CallRefusal::XidInUse => RPCRDMA_IN_USE,
             CallRefusal::TooManyCalls | CallRefusal::TooManySegments => RPCRDMA_TOO_MANY,
-            CallRefusal::TooLong | CallRefusal::NotAnswered | CallRefusal::CallOnly | CallRefusal::Form => {
+            CallRefusal::TooLong | CallRefusal::NotAnswered | CallRefusal::OneWay | CallRefusal::Form => {
                 RPCRDMA_NOT_SUPPORTED
             }
             _ => RPCRDMA_INVALID,

@@ -1,9 +1,9 @@
 //! The Responder.
 
 use rpcrdma::endpoint::responder::{CallMessage, Form, Input, Output, Reply, ReplyFault};
-use rpcrdma::endpoint::{CallId, Limits, Responder};
+use rpcrdma::endpoint::{CallId, Limits, RegisteredMemory, Responder};
 
-use crate::argument::{Extent, OutPointer, Room, status, value, values};
+use crate::argument::{Extent, OutOctets, OutPointer, status, value, values};
 use crate::configuration::{
     RPCRDMA_ALIGNMENT, RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_RESPONDER_SIZE, same_build,
 };
@@ -19,8 +19,8 @@ use crate::message_v2::error_of;
 use crate::status::rpcrdma_status;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND, RPCRDMA_NOT_SUPPORTED, RPCRDMA_UNEXPECTED};
 
-/// The Responder of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
-/// in use.
+/// The Responder of one connection, in memory of the caller's. A Responder has no pointer into its own memory, but must
+/// not be copied while in use.
 #[derive(Debug)]
 pub struct rpcrdma_responder {
     _private: [u8; 0],
@@ -44,7 +44,7 @@ pub union rpcrdma_responder_memory {
 /// First member of [`Kept`]: "rdmares1".
 const MARK: u64 = 0x7264_6d61_7265_7331;
 
-/// Largest Call, in octets; a larger one is answered with an error before anything is pulled.
+/// Largest Call, in octets; a larger one is answered with an error before any RDMA Read.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_limits {
@@ -64,14 +64,14 @@ pub struct rpcrdma_limits {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_responder_counts {
-    /// Calls that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
-    /// with which they came: there are so many Receives less in room of rpcrdma_channel_available. When it is asked whether an
-    /// answer may be sent, there is one less, because an answer gives one of them up.
+    /// Calls that are not answered, and whose Receives have gone back to the driver. In version 2 such Calls still hold
+    /// credits: subtract this number from receives of rpcrdma_channel_available. Subtract one less when asking whether
+    /// an answer may be sent, because an answer returns one credit.
     pub occupied: u32,
     /// Calls that are not answered: `owed` of rpcrdma_channel_available.
     pub owed: u32,
-    /// 1 if there is a place for one more Call, or the next part of one, else 0. Credits of version 2 count messages of any
-    /// kind, so there may be more Calls than places: those wait in their Receives.
+    /// 1 if there is a place for one more Call, or for the next part of a Call, else 0. Credits of version 2 count
+    /// messages of any kind, so there may be more Calls than places: the other Calls wait in Receives.
     pub has_place: u32,
 }
 
@@ -100,25 +100,26 @@ pub const RPCRDMA_PROTECTED: u32 = 1;
 pub const RPCRDMA_FORM_SHORT: u32 = 1;
 /// The reply is in the Reply chunk.
 pub const RPCRDMA_FORM_LONG: u32 = 2;
-/// There is no room for the reply: ERR_CHUNK is sent instead, or an error of version 2.
+/// The reply fits nowhere: ERR_CHUNK is sent instead, or an error of version 2.
 pub const RPCRDMA_FORM_REFUSED: u32 = 3;
 /// The reply is sent inline in several Sends of version 2.
 pub const RPCRDMA_FORM_CONTINUED: u32 = 4;
-/// The Requester pulls the reply: the call lasts until RDMA_DONE comes, or rpcrdma_responder_expire is called.
+/// The Requester reads the reply by RDMA: the call lasts until RDMA_DONE comes, or rpcrdma_responder_expire is called.
 pub const RPCRDMA_FORM_PROVIDED: u32 = 5;
 /// A form that a later version of this library knows.
 pub const RPCRDMA_FORM_OTHER: u32 = 0;
 
-/// Octets of a Responder for this many calls at a time; 0 if it is more than RPCRDMA_CALLS. The size is fixed when the
-/// library is built, so it is the same for all smaller numbers, and never more than RPCRDMA_RESPONDER_SIZE.
+/// Returns the size in octets of a Responder for this many calls at a time; 0 for more than RPCRDMA_CALLS. The size is
+/// fixed when the library is built: the same for all smaller numbers, and never more than RPCRDMA_RESPONDER_SIZE.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_responder_size(calls: usize) -> usize {
     if calls > RPCRDMA_CALLS { 0 } else { size_of::<Kept<Kind>>() }
 }
 
-/// Makes a Responder of a new connection in memory of RPCRDMA_RESPONDER_SIZE octets, aligned like a uint64_t. It grants
-/// credits credits, so as many Receives have to be posted. build is RPCRDMA_BUILD. Making it needs as much stack as its size.
-/// There is nothing to free; another connection needs a new one.
+/// Makes a Responder of a new connection in memory of RPCRDMA_RESPONDER_SIZE octets, aligned like a uint64_t. The
+/// Responder grants credits credits, so as many Receives have to be posted. build is RPCRDMA_BUILD. Initialisation
+/// needs as much stack as the size of the Responder. There is nothing to free; another connection needs a new
+/// Responder.
 ///
 /// RPCRDMA_NO_ROOM: length is less than rpcrdma_responder_size says. RPCRDMA_INVALID: credits are 0, or more than
 /// RPCRDMA_CALLS; the limits allow more chunks than RPCRDMA_CALL_CHUNKS; or the terms have a number that has no meaning or a
@@ -146,7 +147,7 @@ pub unsafe extern "C" fn rpcrdma_responder_init(
             responder
         };
         // SAFETY: and for this.
-        unsafe { Kept::put(responder.cast(), length, MARK, new) }
+        unsafe { Kept::place(responder.cast(), length, MARK, new) }
     };
     status(init())
 }
@@ -168,8 +169,8 @@ impl TryFrom<rpcrdma_limits> for Limits {
     }
 }
 
-/// Allows this many RDMA Reads at a time from now on (ORD), and at most this many octets in each RDMA Read and RDMA Write:
-/// those that the adapter allows. 0 counts as 1.
+/// Allows this many RDMA Reads at a time from now on (ORD), and at most this many octets in each RDMA Read and RDMA
+/// Write: the limits of the adapter. 0 counts as 1.
 ///
 /// RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]
@@ -186,7 +187,7 @@ pub unsafe extern "C" fn rpcrdma_responder_limit(
     }))
 }
 
-/// Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+/// Sets the terms of the connection, if agreed only after connection setup. The terms apply from the next Call on.
 ///
 /// RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Responder.
 /// RPCRDMA_OVERLAP: the terms are in the Responder.
@@ -227,9 +228,9 @@ pub unsafe extern "C" fn rpcrdma_responder_permit(responder: *mut rpcrdma_respon
     status(responder.map(|responder| responder.permit(messages)))
 }
 
-/// Says how many calls there are.
+/// Counts the calls.
 ///
-/// RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: *counts is in it.
+/// RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: *counts is in the Responder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_count(
     responder: *mut rpcrdma_responder,
@@ -241,7 +242,7 @@ pub unsafe extern "C" fn rpcrdma_responder_count(
         let counts = counts?;
         // SAFETY: and for this.
         let responder = unsafe { find(responder, &[counts.extent()]) }?;
-        counts.put(rpcrdma_responder_counts {
+        counts.write(rpcrdma_responder_counts {
             occupied: responder.occupied(),
             owed: responder.owed_replies(),
             has_place: u32::from(responder.has_place()),
@@ -251,9 +252,10 @@ pub unsafe extern "C" fn rpcrdma_responder_count(
     status(count())
 }
 
-/// Provides a reply that fits nowhere for the Requester to pull, instead of refusing it: at most this many at a time (RFC 5666
-/// sections 3.5 and 11). RFC 8166 forbids this. Use it only for a Requester that is known to pull such replies. One credit less
-/// is granted for each; the driver keeps a timer for each, and calls rpcrdma_responder_expire.
+/// Provides a reply that fits nowhere in memory for RDMA Reads of the Requester, instead of refusing the Call: at most
+/// this many at a time (RFC 5666 sections 3.5 and 11). RFC 8166 forbids this. Use only for a Requester that is known to
+/// read such replies. One credit less is granted for each; the driver keeps a timer for each, and calls
+/// rpcrdma_responder_expire.
 ///
 /// RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]
@@ -266,9 +268,10 @@ pub unsafe extern "C" fn rpcrdma_responder_provide_replies(
     status(responder.map(|responder| responder.provide_replies(most)))
 }
 
-/// Ends the time in which a provided reply can be pulled. If the Requester is still pulling it, the connection ends.
+/// Ends the time in which the Requester can read a provided reply. If the Requester is still reading, the connection
+/// ends.
 ///
-/// RPCRDMA_UNEXPECTED: there is no such reply, or its end has begun. RPCRDMA_INVALID: this is no Responder.
+/// RPCRDMA_UNEXPECTED: there is no such reply, or the end has begun. RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_expire(responder: *mut rpcrdma_responder, call: u64) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
@@ -276,8 +279,8 @@ pub unsafe extern "C" fn rpcrdma_responder_expire(responder: *mut rpcrdma_respon
     status(responder.and_then(|responder| Ok(responder.expire(CallId::from_number(call))?)))
 }
 
-/// Answers the next Call with this XID with an error, once, and pulls nothing of it: for a Call whose RDMA Read, RDMA Write or
-/// Send failed on an earlier connection of the same Requester (RFC 8166 section 4.5.3).
+/// Answers the next Call with this XID with an error, once, before any RDMA Read: for a Call whose RDMA Read, RDMA
+/// Write or Send failed on an earlier connection of the same Requester (RFC 8166 section 4.5.3).
 ///
 /// RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]
@@ -287,11 +290,11 @@ pub unsafe extern "C" fn rpcrdma_responder_refuse_xid(responder: *mut rpcrdma_re
     status(responder.map(|responder| responder.refuse_xid(xid)))
 }
 
-/// Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
+/// Passes an event to the Responder. After that, poll for outputs until there is nothing to do.
 ///
-/// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID: kind
-/// is not that of an input of a Responder, or this is no Responder. RPCRDMA_OVERLAP: the octets are in it. In all of these
-/// nothing is done.
+/// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID:
+/// kind is not that of an input of a Responder, or this is no Responder. RPCRDMA_OVERLAP: the octets are in the
+/// Responder. After each of these, nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_handle(
     responder: *mut rpcrdma_responder,
@@ -322,7 +325,9 @@ unsafe fn responder_input<'a>(input: &rpcrdma_input) -> Result<Input<'a>, rpcrdm
         RPCRDMA_IN_NOT_POSTED => Input::NotPosted { call },
         RPCRDMA_IN_POSTPONED => Input::Postponed { call },
         RPCRDMA_IN_RESUMED => Input::Resumed { call },
-        RPCRDMA_IN_REGISTERED => Input::Registered { call, memory: Some((input.handle, input.offset)) },
+        RPCRDMA_IN_REGISTERED => {
+            Input::Registered { call, memory: Some(RegisteredMemory { handle: input.handle, offset: input.offset }) }
+        }
         RPCRDMA_IN_NOT_REGISTERED => Input::Registered { call, memory: None },
         RPCRDMA_IN_INVALIDATED => Input::Invalidated { call },
         RPCRDMA_IN_BROKEN => Input::Broken { xid: input.xid, error: error_of(input.error, input.words) },
@@ -346,7 +351,7 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
     output: *mut rpcrdma_output,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (buffer, output) = unsafe { (Room::new(buffer, capacity), OutPointer::new(output)) };
+    let (buffer, output) = unsafe { (OutOctets::new(buffer, capacity), OutPointer::new(output)) };
     let poll = || {
         let mut output = output?;
         let mut buffer = buffer?.apart_from_pointer(&output)?;
@@ -395,9 +400,10 @@ fn ask(wanted: Output<'_>, output: &mut rpcrdma_output) {
 
 /// Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
 ///
-/// RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
-/// other, its flags have no meaning, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
-/// Responder and what it reads or writes are not apart. In all of these nothing is done.
+/// RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to that call, lengths do
+/// not fit each other, flags have no meaning, or this is no Responder. RPCRDMA_TOO_MANY: more results than
+/// RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the Responder and memory that is read or written are not apart. After each of
+/// these, nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_reply(
     responder: *mut rpcrdma_responder,
@@ -410,8 +416,8 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
     let answer = || {
         let (reply, form) = (reply?, form?);
         let others = [
-            Extent::of(reply.head, reply.head_length)?,
-            Extent::of(reply.results, reply.results_count)?,
+            Extent::from_array(reply.head, reply.head_length)?,
+            Extent::from_array(reply.results, reply.results_count)?,
             form.extent(),
         ];
         // SAFETY: and for these.
@@ -428,7 +434,7 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
             _ => return Err(RPCRDMA_INVALID),
         };
         let reply = Reply { head, length: reply.length, results: results.as_slice(), protected };
-        form.put(match responder.reply(CallId::from_number(call), &reply)? {
+        form.write(match responder.reply(CallId::from_number(call), &reply)? {
             Form::Short => RPCRDMA_FORM_SHORT,
             Form::Long => RPCRDMA_FORM_LONG,
             Form::Refused => RPCRDMA_FORM_REFUSED,
@@ -441,8 +447,8 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
     status(answer())
 }
 
-/// Answers a Call that was delivered with an error, ERR_CHUNK or that of version 2 for what cannot be read: there can be no RPC
-/// reply to it.
+/// Answers a Call that was delivered with an error, ERR_CHUNK or that of version 2 for what cannot be read: there can
+/// be no RPC reply.
 ///
 /// RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]
@@ -452,11 +458,11 @@ pub unsafe extern "C" fn rpcrdma_responder_refuse(responder: *mut rpcrdma_respon
     status(responder.and_then(|responder| Ok(responder.refuse(CallId::from_number(call))?)))
 }
 
-/// Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply. Only the upper layer knows that
-/// it is one.
+/// Forgets a one-way Call of version 2 that was delivered: a Call of a procedure that has no reply. Only the upper
+/// layer recognises such a Call.
 ///
-/// RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_NOT_SUPPORTED: in version 1 each Call has a reply. RPCRDMA_INVALID: this is
-/// no Responder. In all of these nothing is done.
+/// RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_NOT_SUPPORTED: in version 1 each Call has a reply.
+/// RPCRDMA_INVALID: this is no Responder. After each of these, nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_forget(responder: *mut rpcrdma_responder, call: u64) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
@@ -464,9 +470,9 @@ pub unsafe extern "C" fn rpcrdma_responder_forget(responder: *mut rpcrdma_respon
     status(responder.and_then(|responder| Ok(responder.forget(CallId::from_number(call))?)))
 }
 
-/// The XID and the length of a Call that is not answered, and the XDR padding in the memory in which it is put together,
-/// which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has room for
-/// RPCRDMA_CALL_CHUNKS ranges; those that are not needed have length 0.
+/// Returns the XID and the length of a Call that is not answered, and the XDR padding in the memory in which the Call
+/// is assembled, which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has
+/// room for RPCRDMA_CALL_CHUNKS ranges; unused ranges have length 0.
 ///
 /// RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: the Responder and what
 /// is written are not apart.
@@ -492,9 +498,9 @@ pub unsafe extern "C" fn rpcrdma_responder_find(
         }
         let found = (responder.xid(call), responder.length(call));
         let (Some(found_xid), Some(found_length)) = found else { return Err(RPCRDMA_NOT_FOUND) };
-        xid.put(found_xid);
-        length.put(found_length);
-        padding.put(ranges);
+        xid.write(found_xid);
+        length.write(found_length);
+        padding.write(ranges);
         Ok(())
     };
     status(find())

@@ -62,11 +62,11 @@ pub struct rpcrdma_rpc_reply {
     pub header_length: usize,
 }
 
-/// The Call was accepted; accept_stat 0 says that it was carried out.
+/// The Call was accepted; accept_stat 0 says that the procedure was run.
 pub const RPCRDMA_RPC_ACCEPTED: u32 = 0;
 /// The Call was denied: another version of RPC.
 pub const RPCRDMA_RPC_MISMATCH: u32 = 1;
-/// The Call was denied because of its credential or verifier.
+/// The Call was denied because of the credential or verifier.
 pub const RPCRDMA_RPC_AUTH_ERROR: u32 = 2;
 
 /// The octets end within the RPC header.
@@ -129,10 +129,10 @@ pub unsafe extern "C" fn rpcrdma_decode_rpc_call(
         let octets = octets?;
         let (call, error) = (call?.apart_from(octets)?, error?.apart_from(octets)?);
         let (decoded, rest) = RpcCall::decode(octets).map_err(|why| {
-            error.put(why.into());
+            error.write(why.into());
             RPCRDMA_NOT_DECODED
         })?;
-        call.put(rpcrdma_rpc_call {
+        call.write(rpcrdma_rpc_call {
             xid: decoded.xid,
             rpc_version: decoded.rpc_version,
             program: decoded.program,
@@ -149,8 +149,8 @@ pub unsafe extern "C" fn rpcrdma_decode_rpc_call(
 
 /// Encodes the header of an RPC Call.
 ///
-/// *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: a credential or a verifier
-/// of more than 400 octets. RPCRDMA_OVERLAP: the buffer or *length overlaps one of them.
+/// *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: a credential or a
+/// verifier of more than 400 octets. RPCRDMA_OVERLAP: the buffer or *length overlaps the credential or the verifier.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_encode_rpc_call(
     call: *const rpcrdma_rpc_call,
@@ -187,11 +187,11 @@ pub unsafe extern "C" fn rpcrdma_decode_rpc_reply(
         let octets = octets?;
         let (reply, error) = (reply?.apart_from(octets)?, error?.apart_from(octets)?);
         let (decoded, rest) = RpcReply::decode(octets).map_err(|why| {
-            error.put(why.into());
+            error.write(why.into());
             RPCRDMA_NOT_DECODED
         })?;
         let header_length = octets.len().saturating_sub(rest.len());
-        reply.put(rpcrdma_rpc_reply { header_length, ..decoded.into() });
+        reply.write(rpcrdma_rpc_reply { header_length, ..decoded.into() });
         Ok(())
     };
     status(decode())

@@ -12,7 +12,7 @@ use crate::message_v2::family;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED};
 use crate::status::{answer, rpcrdma_status};
 
-/// Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s", or use rpcrdma_rule_string.
+/// Text that lasts as long as the program, without a NUL at the end: print it with "%.*s", or use rpcrdma_rule_string.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_text {
@@ -32,7 +32,7 @@ pub struct rpcrdma_finding {
     pub section: rpcrdma_text,
     /// Text of the rule; empty in a library that was built with EXPLANATIONS=no.
     pub summary: rpcrdma_text,
-    /// Octets from the start of the Send to what is wrong in it.
+    /// Octets from the start of the Send to the error.
     pub offset: usize,
     /// RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
     pub severity: u32,
@@ -46,7 +46,7 @@ pub struct rpcrdma_finding {
 pub const RPCRDMA_SEVERITY_ERROR: u32 = 1;
 /// The specification says SHOULD.
 pub const RPCRDMA_SEVERITY_WARNING: u32 = 2;
-/// It is allowed, or not specified, but implementations are known to fail because of it.
+/// Allowed, or not specified, but known to cause failures between implementations.
 pub const RPCRDMA_SEVERITY_HAZARD: u32 = 3;
 
 /// The specification does not say what to do.
@@ -130,11 +130,11 @@ const fn reaction_v2(reaction: Option<ReactionV2>) -> Due {
 }
 
 /// Judges a Send of version 1 that was received by a Requester or a Responder (receiver: RPCRDMA_REQUESTER or
-/// RPCRDMA_RESPONDER) by all rules that need nothing else. It need not be one that decodes.
+/// RPCRDMA_RESPONDER) by all rules that need nothing else. The Send need not decode.
 ///
-/// *count is the number of findings; the first of them are written to the array, as far as it has room.
-/// RPCRDMA_NO_ROOM: there are more than capacity. RPCRDMA_INVALID: receiver is another. RPCRDMA_OVERLAP: *count, the array and
-/// the octets are not apart.
+/// *count is the number of findings; the first findings are written to the array, as many as fit. RPCRDMA_NO_ROOM:
+/// there are more than capacity. RPCRDMA_INVALID: receiver is another. RPCRDMA_OVERLAP: *count, the array and the
+/// octets are not apart.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_judge(
     octets: *const u8,
@@ -151,17 +151,17 @@ pub unsafe extern "C" fn rpcrdma_judge(
         let mut findings = findings?.apart_from(octets)?;
         let sent = Sent::new(octets, Some(other(receiver)));
         rules::send(&sent, &mut |finding| {
-            findings.put(rpcrdma_finding::new(finding, reaction(sent.reaction(finding.rule, receiver))));
+            findings.push_value(rpcrdma_finding::new(finding, reaction(sent.reaction(finding.rule, receiver))));
         });
-        findings.end()
+        findings.write_count()
     };
     status(judge())
 }
 
-/// Judges a Reply of version 1 by the Call it answers: the chunks that come back.
+/// Judges a Reply of version 1 by the answered Call: the chunks that come back.
 ///
-/// *count and the array as of rpcrdma_judge; offsets are those in the Reply. RPCRDMA_NOT_DECODED: one of the two is not a
-/// Send of version 1. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
+/// *count and the array as of rpcrdma_judge; offsets are offsets in the Reply. RPCRDMA_NOT_DECODED: one of the two is
+/// not a Send of version 1. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_judge_reply(
     call: *const u8,
@@ -184,9 +184,9 @@ pub unsafe extern "C" fn rpcrdma_judge_reply(
         };
         let exchange = Exchange::new(lists(call)?, lists(reply)?);
         rules::exchange(&exchange, &mut |finding| {
-            findings.put(rpcrdma_finding::new(finding, reaction(None)));
+            findings.push_value(rpcrdma_finding::new(finding, reaction(None)));
         });
-        findings.end()
+        findings.write_count()
     };
     status(judge())
 }
@@ -212,14 +212,14 @@ pub unsafe extern "C" fn rpcrdma_judge_v2(
         let mut findings = findings?.apart_from(octets)?;
         let sent = SentV2::new(family, octets);
         rules::send_v2(&sent, &mut |finding| {
-            findings.put(rpcrdma_finding::new(finding, reaction_v2(sent.reaction(finding.rule, receiver))));
+            findings.push_value(rpcrdma_finding::new(finding, reaction_v2(sent.reaction(finding.rule, receiver))));
         });
-        findings.end()
+        findings.write_count()
     };
     status(judge())
 }
 
-/// Judges a Reply of version 2 by the Call it answers. As rpcrdma_judge_reply.
+/// Judges a Reply of version 2 by the answered Call. As rpcrdma_judge_reply.
 ///
 /// *count and the array as of rpcrdma_judge. RPCRDMA_NOT_DECODED: one of the two is not a Send in this wire format.
 /// RPCRDMA_INVALID: there is no such family. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
@@ -246,9 +246,9 @@ pub unsafe extern "C" fn rpcrdma_judge_reply_v2(
         };
         let exchange = Exchange::new(lists(call)?, lists(reply)?);
         rules::exchange_v2(&exchange, &mut |finding| {
-            findings.put(rpcrdma_finding::new(finding, reaction_v2(None)));
+            findings.push_value(rpcrdma_finding::new(finding, reaction_v2(None)));
         });
-        findings.end()
+        findings.write_count()
     };
     status(judge())
 }

@@ -9,7 +9,7 @@ use rpcrdma::{DecodeError, Reaction};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum rpcrdma_status {
-    /// It did what it says.
+    /// The function succeeded.
     RPCRDMA_OK = 0,
     /// A pointer is NULL where there has to be something.
     RPCRDMA_NULL = 1,
@@ -17,35 +17,35 @@ pub enum rpcrdma_status {
     RPCRDMA_UNALIGNED = 2,
     /// Output would overlap input.
     RPCRDMA_OVERLAP = 3,
-    /// A length is more than half of the address space, or a range passes its end.
+    /// A length is more than half of the address space, or a range passes the end.
     RPCRDMA_TOO_LONG = 4,
-    /// A number has no meaning where it is.
+    /// A number has no meaning as this argument.
     RPCRDMA_INVALID = 5,
-    /// The octets are not what the function decodes. Its error says why, and where.
+    /// The octets are not what the function decodes. The error that the function returns says why, and where.
     RPCRDMA_NOT_DECODED = 6,
     /// The buffer is too small. The length says how many octets are needed.
     RPCRDMA_NO_ROOM = 7,
-    /// There is nothing like it.
+    /// There is no such thing.
     RPCRDMA_NOT_FOUND = 8,
-    /// More octets for a chunk than it has room for.
+    /// More octets than fit into a chunk.
     RPCRDMA_CHUNK_TOO_SMALL = 9,
     /// The connection is over.
     RPCRDMA_CLOSED = 10,
     /// Another call has this XID, or other memory has this handle.
     RPCRDMA_IN_USE = 11,
-    /// More than there is room for.
+    /// More than the table or array has.
     RPCRDMA_TOO_MANY = 12,
-    /// It cannot have happened now.
+    /// This event is impossible in this state.
     RPCRDMA_UNEXPECTED = 13,
     /// Outputs have to be taken first.
     RPCRDMA_POLL_FIRST = 14,
-    /// The version of the connection, or the peer, does not offer it.
+    /// The version of the connection, or the peer, does not offer this function.
     RPCRDMA_NOT_SUPPORTED = 15,
     /// The library was built with other sizes than the header that the program was compiled with, or is another version.
     RPCRDMA_OTHER_BUILD = 16,
 }
 
-/// Reason why a Send is not a transport header, and its offset.
+/// Reason why a Send is not a transport header, and the offset of the error.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_decode_error {
@@ -54,7 +54,8 @@ pub struct rpcrdma_decode_error {
     /// Octets from the start of the Send to the item that is wrong, or that is incomplete.
     pub offset: usize,
     /// The rdma_err that a Responder answers with, or 0 if it discards the Send (RFC 8166 section 4.5). A Requester
-    /// discards it, except for RPCRDMA_UNKNOWN_HEADER_TYPE and RPCRDMA_PROPERTY_VALUE of version 2, which either end answers.
+    /// discards the Send, except for RPCRDMA_UNKNOWN_HEADER_TYPE and RPCRDMA_PROPERTY_VALUE of version 2, which either
+    /// end answers.
     pub answer: u32,
 }
 
@@ -79,9 +80,9 @@ pub const RPCRDMA_LIST_FLAG: u32 = 6;
 pub const RPCRDMA_LIST_TRUNCATED: u32 = 7;
 /// A chunk counts more segments than the rest of the Send can hold.
 pub const RPCRDMA_SEGMENT_COUNT: u32 = 8;
-/// The octets of a version 2 message end within its header, outside of a chunk list.
+/// The octets of a version 2 message end within the header, outside of a chunk list.
 pub const RPCRDMA_HEADER_TRUNCATED: u32 = 9;
-/// A transport property of version 2 has a value that is not of its type.
+/// A transport property of version 2 has a value of the wrong type.
 pub const RPCRDMA_PROPERTY_VALUE: u32 = 10;
 /// Something that a later version of this library knows.
 pub const RPCRDMA_OTHER_ERROR: u32 = 0;

@@ -68,7 +68,7 @@ fn the_versions_of_an_error_keep_their_order() {
 }
 
 #[test]
-fn a_cut_message_is_an_error_and_is_not_read_past_its_end() {
+fn a_cut_message_is_an_error_at_its_end() {
     let octets = call();
     for length in 0..decoded(&octets).header_length {
         let cut = octets[..length].to_vec();
@@ -141,7 +141,7 @@ const fn plain(head: &[u8; 40], reply_length: u32) -> rpcrdma_call {
         arguments_count: 0,
         results: null(),
         results_count: 0,
-        largest_room: 0,
+        largest_capacity: 0,
     }
 }
 
@@ -180,7 +180,7 @@ fn a_call_that_is_lost_is_done() {
 
 /// RFC 8166 section 4.5.1: the lowest version comes first.
 #[test]
-fn the_versions_of_a_peer_are_the_lowest_and_the_highest() {
+fn a_peer_reports_its_lowest_and_highest_version() {
     let mut memory = requester();
     let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
     let (head, mut id) = (null_call(7), 0);

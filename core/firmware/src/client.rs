@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use heapless::Vec;
 use rpcrdma::endpoint::requester::{self, End, Memory};
-use rpcrdma::endpoint::{CallId, Channel, Requester, Terms, Version, Versions};
+use rpcrdma::endpoint::{CallId, Channel, RegisteredMemory, Requester, Terms, Version, Versions};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::Properties;
 
@@ -87,7 +87,7 @@ impl Client {
         self.receives.posted().saturating_sub(1)
     }
 
-    /// Begins a call, if there is room for it.
+    /// Begins a call. Returns false if the table of calls is full.
     pub(crate) fn call(&mut self, xid: u32, random: &mut Random) -> bool {
         let stream = Stream::call(xid);
         let (arguments, room) = ([stream.item()], [[0, 2000][random.below(2) as usize]]);
@@ -97,7 +97,7 @@ impl Client {
             arguments: &arguments[..random.below(2) as usize],
             results: &room[..random.below(2) as usize],
             reply_length: [28, 2000][random.below(2) as usize],
-            largest_room: 2000,
+            largest_capacity: 2000,
         };
         let has_room = call.results.first().is_some_and(|room| *room > 0);
         let Ok(id) = self.requester.call(&call) else { return false };
@@ -106,11 +106,11 @@ impl Client {
         true
     }
 
-    /// Exposes memory, and says under which handle, and where it begins; `None` if there is no handle left.
-    pub(crate) fn expose(&mut self, call: CallId, memory: Memory) -> Option<(u32, u64)> {
+    /// Exposes memory to the server. Returns `None` if no handle is left.
+    pub(crate) fn expose(&mut self, call: CallId, memory: Memory) -> Option<RegisteredMemory> {
         self.last_handle += 1;
         self.exposed.push((self.last_handle, call, memory)).ok()?;
-        Some((self.last_handle, base(self.last_handle)))
+        Some(RegisteredMemory { handle: self.last_handle, offset: base(self.last_handle) })
     }
 
     /// Hides the memory of this handle. Returns true if it was exposed until now.

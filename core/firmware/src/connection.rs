@@ -8,7 +8,7 @@ use rpcrdma::endpoint::channel::{Arrival, Negotiation};
 use rpcrdma::endpoint::requester::{self, Memory};
 use rpcrdma::endpoint::{CallId, InputError, Version, responder};
 
-use crate::asked::{self, Asked};
+use crate::output_fields::{self, OutputFields};
 use crate::client::{CALLS, Client, Outcome};
 use crate::digest::Digest;
 use crate::random::Random;
@@ -38,7 +38,7 @@ impl Counts {
         self.wrong == 0 && self.answered > self.calls / 2
     }
 
-    pub(crate) fn add(&mut self, other: Self) {
+    pub(crate) fn add_counts(&mut self, other: Self) {
         self.calls += other.calls;
         self.answered += other.answered;
         self.errors += other.errors;
@@ -126,7 +126,7 @@ impl<'a> Connection<'a> {
             4 | 5 => self.complete(),
             6 => {
                 if let Some(answer) = self.server.answer(&mut self.random) {
-                    self.digest.word(asked::form(answer));
+                    self.digest.word(output_fields::form(answer));
                 }
             }
             _ => self.fault(),
@@ -171,15 +171,15 @@ impl<'a> Connection<'a> {
 
     /// In version 2, what applies to calls is known once the other end has spoken.
     fn agree(&mut self) {
-        if let Some((calls, _)) = self.client.channel.terms(true) {
-            self.client.requester.agree(calls);
+        if let Some(terms) = self.client.channel.terms(true) {
+            self.client.requester.agree(terms.calls);
         }
-        if let Some((_, calls)) = self.server.channel.terms(true) {
-            self.server.responder.agree(calls);
+        if let Some(terms) = self.server.channel.terms(true) {
+            self.server.responder.agree(terms.answers);
         }
     }
 
-    /// One thing that the client asks for; `false` if there is none.
+    /// Carries out one output of the client. Returns false if there is none.
     fn poll_client(&mut self) -> bool {
         let mut send = [0xa5; OCTETS];
         let room = self.client.room();
@@ -189,23 +189,23 @@ impl<'a> Connection<'a> {
         }
         self.client.requester.permit(self.client.channel.available(room));
         let Ok(Some(output)) = self.client.requester.poll(&mut send) else { return false };
-        Asked::by_requester(&output).add_to(self.digest);
+        OutputFields::by_requester(&output).add_to(self.digest);
         match output {
             requester::Output::Register { call, region, memory } => {
-                self.begin(Work::Register { call, region, memory });
+                self.begin_work(Work::Register { call, region, memory });
             }
             requester::Output::Send { call, header, payload } => {
                 let stream = &self.client.calls[call.index()].call;
                 let length = assemble(stream, payload, header, &mut send);
                 self.client.channel.send(room, &mut send[..header]);
-                self.begin(Work::Sent { call });
+                self.begin_work(Work::Sent { call });
                 self.send_to_server(&mut send, length);
             }
             requester::Output::Place { call, receive, from, length, at } => {
                 self.client.place(call, receive, from..from + length as usize, at);
             }
             requester::Output::Invalidate { call, region, handle } => {
-                self.begin(Work::Invalidate { call, region, handle });
+                self.begin_work(Work::Invalidate { call, region, handle });
             }
             requester::Output::Release { receive } => self.client.receives.post(receive),
             requester::Output::Done { call, end, results } => {
@@ -229,7 +229,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// One thing that the server asks for; `false` if there is none.
+    /// Carries out one output of the server. Returns false if there is none.
     fn poll_server(&mut self) -> bool {
         let mut send = [0xa5; OCTETS];
         let room = self.server.room(0);
@@ -239,7 +239,7 @@ impl<'a> Connection<'a> {
         }
         self.server.responder.permit(self.server.channel.available(self.server.room(1)));
         let Ok(Some(output)) = self.server.responder.poll(&mut send) else { return false };
-        Asked::by_responder(&output).add_to(self.digest);
+        OutputFields::by_responder(&output).add_to(self.digest);
         match output {
             responder::Output::Release { receive } => self.server.receives.post(receive),
             responder::Output::Place { call, receive, from, length, at } => {
@@ -249,7 +249,7 @@ impl<'a> Connection<'a> {
             responder::Output::Read { call, source, at } => {
                 let moved = self.client.reach(&source).and_then(|octets| self.server.place(call, at, octets));
                 self.moved(moved);
-                self.begin(Work::Read { call });
+                self.begin_work(Work::Read { call });
             }
             responder::Output::Deliver { call, message } => {
                 let right = self.server.deliver(call, message);
@@ -283,7 +283,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    fn begin(&mut self, work: Work) {
+    fn begin_work(&mut self, work: Work) {
         let begun = self.work.push(work).is_ok();
         self.right(begun);
     }
@@ -322,13 +322,13 @@ impl<'a> Connection<'a> {
         let Some(receive) = self.server.receives.next() else { return };
         let octets = self.server.receives.octets(receive);
         let arrival = self.server.channel.received(octets);
-        asked::arrival(self.digest, arrival);
+        output_fields::arrival(self.digest, arrival);
         match arrival {
             Arrival::Version1 | Arrival::Call | Arrival::CallPart => {
                 let accepted = self.server.responder.handle(responder::Input::Received { receive, octets });
                 return self.sound(accepted);
             }
-            Arrival::BrokenCall(xid, error) => {
+            Arrival::BrokenCall { xid, error } => {
                 let accepted = self.server.responder.handle(responder::Input::Broken { xid, error });
                 self.sound(accepted);
             }
@@ -344,7 +344,7 @@ impl<'a> Connection<'a> {
         let Some(receive) = self.client.receives.next() else { return };
         let (octets, invalidated) = (self.client.receives.octets(receive), self.client.receives.invalidated(receive));
         let arrival = self.client.channel.received(octets);
-        asked::arrival(self.digest, arrival);
+        output_fields::arrival(self.digest, arrival);
         match arrival {
             Arrival::Version1 | Arrival::Reply => {
                 let input = requester::Input::Received { receive, octets, invalidated };
@@ -357,7 +357,7 @@ impl<'a> Connection<'a> {
             }
             Arrival::Exceeded => self.moved(None),
             Arrival::Properties => self.agree(),
-            Arrival::Call | Arrival::CallPart | Arrival::Nothing | Arrival::BrokenCall(..) => {}
+            Arrival::Call | Arrival::CallPart | Arrival::Nothing | Arrival::BrokenCall { .. } => {}
         }
         self.client.receives.post(receive);
     }

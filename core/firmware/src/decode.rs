@@ -16,7 +16,7 @@ use crate::recorded;
 pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let (mut digest, mut sends, mut decoded) = (Digest::new(), 0, 0);
     for (version, send) in recorded::sends() {
-        digest.word(Family::of(send).map_or(0, |family| if family == Family::A { 1 } else { 2 }));
+        digest.word(Family::detect(send).map_or(0, |family| if family == Family::A { 1 } else { 2 }));
         let is_decoded = match version.family() {
             None => version_1(&mut digest, send),
             Some(family) => version_2(&mut digest, family, send),

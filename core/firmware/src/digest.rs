@@ -51,14 +51,14 @@ impl Digest {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    fn add(&mut self, octets: &[u8]) {
+    fn add_octets(&mut self, octets: &[u8]) {
         for octet in octets {
             self.0 = (self.0 ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
     pub(crate) fn word(&mut self, word: u32) {
-        self.add(&word.to_be_bytes());
+        self.add_octets(&word.to_be_bytes());
     }
 
     pub(crate) fn words(&mut self, words: &[u32]) {
@@ -68,7 +68,7 @@ impl Digest {
     }
 
     pub(crate) fn long(&mut self, word: u64) {
-        self.add(&word.to_be_bytes());
+        self.add_octets(&word.to_be_bytes());
     }
 
     /// A length or an offset: nothing here is so large that it is cut.
@@ -78,7 +78,7 @@ impl Digest {
 
     pub(crate) fn octets(&mut self, octets: &[u8]) {
         self.size(octets.len());
-        self.add(octets);
+        self.add_octets(octets);
     }
 }
 

@@ -69,7 +69,7 @@ impl Judge {
             let reaction = sent.reaction(finding.rule, receiver);
             self.finding(finding, reaction.map_or(NOT_SAID, |reaction| reacting(answer(reaction))));
         });
-        self.end();
+        self.end_send();
     }
 
     fn version_2(&mut self, family: Family, send: &[u8], receiver: Role) {
@@ -78,7 +78,7 @@ impl Judge {
             let reaction = sent.reaction(finding.rule, receiver);
             self.finding(finding, reaction.map_or(NOT_SAID, |reaction| reacting(answer_v2(reaction))));
         });
-        self.end();
+        self.end_send();
     }
 
     fn exchange(&mut self, version: Version, exchange: &Exchange<'_>) {
@@ -87,7 +87,7 @@ impl Judge {
             None => rules::exchange(exchange, &mut take),
             Some(_) => rules::exchange_v2(exchange, &mut take),
         }
-        self.end();
+        self.end_send();
     }
 
     fn finding(&mut self, finding: &Finding<'_>, due: Due) {
@@ -103,7 +103,7 @@ impl Judge {
         self.found += 1;
     }
 
-    fn end(&mut self) {
+    fn end_send(&mut self) {
         self.digest.word(self.found);
         self.judged += 1;
         self.findings += core::mem::take(&mut self.found);

@@ -4,7 +4,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-mod asked;
+mod output_fields;
 mod client;
 mod connection;
 mod decode;
@@ -52,7 +52,7 @@ fn calls(version: Version, output: &mut dyn Write) -> fmt::Result {
         connections += 1;
         let mut connection = Connection::new(version, connections, counts.calls, &mut digest);
         connection.run();
-        counts.add(connection.counts());
+        counts.add_counts(connection.counts());
     }
     writeln!(output, "endpoints of version {version}: {connections} connections, {counts}, {digest}")?;
     if counts.is_right() { Ok(()) } else { Err(fmt::Error) }

@@ -17,7 +17,7 @@ impl Random {
         (self.0 >> 32) as u32 % limit
     }
 
-    /// Once in `times`.
+    /// Returns true once in `times`, on average.
     pub(crate) fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }

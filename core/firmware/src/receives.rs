@@ -32,7 +32,7 @@ impl Receives {
         self.all.iter().filter(|receive| receive.is_posted).count() as u32
     }
 
-    /// A Send arrives; `false` if no Receive is posted for it.
+    /// Puts a Send into a Receive. Returns false if no Receive is posted.
     pub(crate) fn arrive(&mut self, send: &[u8], invalidated: Option<u32>) -> bool {
         let Some(index) = self.all.iter().position(|receive| receive.is_posted) else { return false };
         let receive = &mut self.all[index];

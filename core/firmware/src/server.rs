@@ -66,7 +66,7 @@ impl Server {
         self.place(call, at, octets)
     }
 
-    /// Hands a call to the upper layer; `false` if it is not what the other end has sent.
+    /// Hands a call to the upper layer. Returns false if the call differs from the one that the other end has sent.
     pub(crate) fn deliver(&mut self, call: CallId, message: CallMessage) -> bool {
         let came = match message {
             CallMessage::Inline { receive, from, length } => {

@@ -34,6 +34,6 @@ pub extern "C" fn _start() -> ! {
     let mut output = [0_u8; 256];
     let output: &mut [u8] = core::hint::black_box(&mut output);
     loop {
-        probes::all(input, output);
+        probes::run_all(input, output);
     }
 }

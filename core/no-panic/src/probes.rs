@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
-use rpcrdma::endpoint::SegmentLimits;
+use rpcrdma::endpoint::{RegisteredMemory, SegmentLimits};
 use rpcrdma::endpoint::{
     CallId, Channel, Direction, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions,
     is_protected, requester, responder,
@@ -22,7 +22,7 @@ use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
 use rpcrdma::v2::{self, family_a, family_b};
 
 /// Runs every probe.
-pub fn all(input: &[u8], output: &mut [u8]) {
+pub fn run_all(input: &[u8], output: &mut [u8]) {
     reader(input);
     prefix(input);
     segments(input);
@@ -77,7 +77,7 @@ fn reader(input: &[u8]) {
     }
     see(reader.u64());
     see(reader.array::<12>());
-    see(reader.take(length));
+    see(reader.read_octets(length));
     see(reader.opaque_fixed(length));
     see(reader.opaque());
     see(reader.arrays::<16>(length));
@@ -132,7 +132,7 @@ fn decode_error(error: DecodeError) {
     for role in [Role::Requester, Role::Responder] {
         show(&role);
         show(&error.reaction(role));
-        see(answer.of(role));
+        see(answer.for_role(role));
     }
 }
 
@@ -369,7 +369,7 @@ fn version_2(input: &[u8], output: &mut [u8]) {
             Err(error) => decode_error(error),
         }
     }
-    see(v2::Family::of(input));
+    see(v2::Family::detect(input));
     if let Ok(message) = family_a::Message::decode(input) {
         see((message.header_length, message.payload, message.header.encoded_len(), message.header.prefix()));
         show(&message.header.header_type());
@@ -532,7 +532,7 @@ fn judged(input: &[u8]) {
     }
     own_rule(input);
     see(rules::find(core::str::from_utf8(input).unwrap_or_default()));
-    see((rules::all().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));
+    see((rules::all_rules().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));
 }
 
 #[inline(never)]
@@ -614,7 +614,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
         arguments: items.get(..black_box(1)).unwrap_or_default(),
         results: &[black_box(1), black_box(2)],
         reply_length: black_box(40),
-        largest_room: 0,
+        largest_capacity: 0,
     };
     see(CallId::from_number(black_box(7)).to_number());
     let mut named: Option<CallId> = None;
@@ -623,19 +623,19 @@ fn requester(input: &[u8], output: &mut [u8]) {
             Ok(call) => named = Some(call),
             Err(error) => show(&error),
         }
-        if let Err(error) = requester.call_only(input, black_box(60)) {
+        if let Err(error) = requester.call_one_way(input, black_box(60)) {
             show(&error);
         }
         let Some(call) = black_box(named) else { continue };
         let region = u16::from(*octet);
         if octet & 1 == 0 {
-            requester.pull_replies();
+            requester.read_provided_replies();
         }
         requester.continue_messages(black_box(5));
         see(requester.handle(requester::Input::Broken { xid: black_box(7) }));
         see(requester.handle(match octet >> 5 {
             0 => requester::Input::Received { receive: 1, octets: input, invalidated: black_box(None) },
-            1 => requester::Input::Registered { call, region, memory: black_box(Some((2, 3))) },
+            1 => requester::Input::Registered { call, region, memory: black_box(Some(RegisteredMemory { handle: 2, offset: 3 })) },
             2 => requester::Input::Invalidated { call, region },
             3 => requester::Input::Sent { call },
             4 => requester::Input::Failed,
@@ -660,7 +660,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
             requester.in_flight(),
             requester.awaited_replies(),
             requester.is_full(),
-            Direction::of(input, |xid| requester.awaits(xid)),
+            Direction::detect(input, |xid| requester.awaits(xid)),
         ));
     }
 }
@@ -713,7 +713,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
             4 => responder::Input::Resumed { call },
             _ => responder::Input::Completed { call },
         }));
-        see(responder.handle(responder::Input::Registered { call, memory: black_box(Some((2, 3))) }));
+        see(responder.handle(responder::Input::Registered { call, memory: black_box(Some(RegisteredMemory { handle: 2, offset: 3 })) }));
         see(responder.expire(call));
         see(responder.handle(responder::Input::Invalidated { call }));
         if let Err(error) = responder.grant(black_box(2)) {

@@ -14,15 +14,15 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Looks at a Send, no further than needed.
+    /// Returns the direction of a Send, reading no further than needed.
     ///
-    /// A damaged Send may not show it. Then `is_awaited` is asked whether this end has sent a Call with that XID and
-    /// has no reply to it yet: [`Requester::awaits`](super::Requester::awaits). If so, the Send is taken for the Reply
-    /// and dropped: answering a Reply with `RDMA_ERROR` could be mistaken for the answer to a Call of the other end
-    /// with the same XID. Anything else is a Call, and is owed `ERR_CHUNK` (RFC 8166 section 4.5). Neither endpoint
-    /// takes credits from a damaged Send (RFC 8167 section 4.1).
+    /// A damaged Send may not show the direction. Then `is_awaited` has to return true if this end has sent a Call with
+    /// that XID that has no reply yet: [`Requester::awaits`](super::Requester::awaits). If so, the Send is taken for
+    /// the Reply and dropped: answering a Reply with `RDMA_ERROR` could be mistaken for the answer to a Call of the
+    /// other end with the same XID. Anything else is a Call, and is owed `ERR_CHUNK` (RFC 8166 section 4.5). Neither
+    /// endpoint takes credits from a damaged Send (RFC 8167 section 4.1).
     #[must_use]
-    pub fn of(octets: &[u8], is_awaited: impl FnOnce(u32) -> bool) -> Self {
+    pub fn detect(octets: &[u8], is_awaited: impl FnOnce(u32) -> bool) -> Self {
         Self::told(octets).unwrap_or_else(|| {
             let awaited = Prefix::decode(octets).is_ok_and(|prefix| is_awaited(prefix.xid));
             if awaited { Self::Reply } else { Self::Call }
@@ -55,11 +55,11 @@ mod tests {
     /// The direction if a reply to XID 7 is awaited, and if none is.
     fn both(words: &[u32]) -> [Direction; 2] {
         let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-        [Direction::of(&octets, |xid| xid == 7), Direction::of(&octets, |_| false)]
+        [Direction::detect(&octets, |xid| xid == 7), Direction::detect(&octets, |_| false)]
     }
 
     #[test]
-    fn what_the_send_says_does_not_depend_on_what_is_awaited() {
+    fn an_undamaged_send_shows_its_direction_whatever_is_awaited() {
         use Direction::{Call, Reply};
         for (why, words, expected) in [
             ("a Call", &[7, 1, 1, 0, 0, 0, 0, 7, 0][..], Call),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_either_is_a_reply_where_one_is_awaited() {
+    fn an_ambiguous_send_is_a_reply_if_one_is_awaited() {
         for (why, words) in [
             ("a Long Reply, or a Call that is nowhere", &[7, 1, 1, 1, 0, 0, 1, 1, 6, 9, 0, 0][..]),
             ("no chunk at all", &[7, 1, 1, 1, 0, 0, 0]),

@@ -4,8 +4,8 @@ use crate::v2::ReverseDirection;
 
 /// The Payload formats (version two draft -07 section 6.6) that the messages of RPCs may have. Each includes the one before.
 ///
-/// Only the reverse direction of version 2 has limits: those that its Responder announces as its Reverse-Direction Support
-/// (-01, "Reverse-Direction Support"; -07 section 5.2.5).
+/// Only the reverse direction of version 2 has limits: the Responder announces its Reverse-Direction Support (-01,
+/// "Reverse-Direction Support"; -07 section 5.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PayloadFormats {
     /// None: there are no RPCs.
@@ -14,7 +14,7 @@ pub enum PayloadFormats {
     Simple,
     /// Several Sends, without chunks.
     Continued,
-    /// All of them, with chunks.
+    /// All formats, with chunks.
     #[default]
     All,
 }

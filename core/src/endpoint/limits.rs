@@ -80,7 +80,7 @@ pub struct SegmentLimits {
     pub count: u32,
 }
 
-/// Layout of a Call: the parts that are sent inline, and those that are read.
+/// Layout of a Call: the parts that are sent inline, and the parts that are read.
 pub(super) struct Assembly<const CHUNKS: usize> {
     /// The Read chunks to insert.
     pub(super) items: Vec<Item, CHUNKS>,
@@ -91,9 +91,9 @@ pub(super) struct Assembly<const CHUNKS: usize> {
 /// Reason why a Call cannot be assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotAssembled {
-    /// It is answered with this error, in the terms of version 2.
+    /// The Call is answered with this error, in the terms of version 2.
     Error(ErrorBodyV2),
-    /// Its header is valid, and its Read chunks have no place in its Payload stream (RFC 8166 section 4.5.2).
+    /// The header is valid, and the Read chunks have no place in the Payload stream (RFC 8166 section 4.5.2).
     Misplaced,
 }
 
@@ -103,11 +103,19 @@ impl From<ErrorBodyV2> for NotAssembled {
     }
 }
 
+/// Read chunks of a Call.
+struct ReadChunks<const CHUNKS: usize> {
+    /// Length of the chunk that holds the Payload stream, in octets.
+    stream: Option<u32>,
+    /// Items in the other chunks.
+    items: Vec<Item, CHUNKS>,
+}
+
 impl Limits {
     /// Judges the chunks of a Call.
     ///
     /// # Errors
-    /// [`NotAssembled`] says how it is answered.
+    /// [`NotAssembled`]: the answer to the Call.
     #[inline(always)]
     pub(super) fn assembly<const CHUNKS: usize>(
         &self,
@@ -118,9 +126,9 @@ impl Limits {
             (Vec::new(), (call.form == CallForm::Inline).then_some(inline))
         } else {
             self.allow::<CHUNKS>(&call.lists)?;
-            let (first, items) = self.items(&call.lists)?;
+            let ReadChunks { stream, items } = self.read_chunks(&call.lists)?;
             // A Call is in one place: the Send or a Position Zero chunk.
-            let source = match (call.form, first) {
+            let source = match (call.form, stream) {
                 (CallForm::Long, Some(length)) if inline == 0 && length > 0 => Some(u64::from(length)),
                 (CallForm::Inline, None) => Some(inline),
                 _ => None,
@@ -141,25 +149,22 @@ impl Limits {
         }
     }
 
-    /// The length of the chunk that holds the Payload stream, if there is one, and the items in the other Read chunks.
-    fn items<const CHUNKS: usize>(
-        &self,
-        lists: &CallLists<'_>,
-    ) -> Result<(Option<u32>, Vec<Item, CHUNKS>), ErrorBodyV2> {
-        let (mut first, mut items) = (None, Vec::new());
+    /// Sorts the Read chunks of a Call.
+    fn read_chunks<const CHUNKS: usize>(&self, lists: &CallLists<'_>) -> Result<ReadChunks<CHUNKS>, ErrorBodyV2> {
+        let mut sorted = ReadChunks { stream: None, items: Vec::new() };
         for chunk in lists.call.chunks().chain(lists.chunks.reads.chunks()) {
             let length = u32::try_from(chunk.segments.length()).map_err(|_| MALFORMED)?;
             if chunk.position == 0 {
-                if first.replace(length).is_some() {
+                if sorted.stream.replace(length).is_some() {
                     return Err(MALFORMED);
                 }
-            } else if items.len() >= self.read_chunks.min(CHUNKS) {
+            } else if sorted.items.len() >= self.read_chunks.min(CHUNKS) {
                 return Err(ErrorBodyV2::ReadChunks { max_chunks: count(self.read_chunks.min(CHUNKS)) });
             } else {
-                insert(&mut items, Item { position: chunk.position, length }).ok_or(MALFORMED)?;
+                insert(&mut sorted.items, Item { position: chunk.position, length }).ok_or(MALFORMED)?;
             }
         }
-        Ok((first, items))
+        Ok(sorted)
     }
 
     fn allow<const CHUNKS: usize>(&self, lists: &CallLists<'_>) -> Result<(), ErrorBodyV2> {
@@ -179,7 +184,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The answer to too many segments: fewer of them do not help where there are too many chunks.
+    /// Returns the answer to too many segments: fewer segments do not help if there are too many chunks.
     #[cold]
     fn too_many<const CHUNKS: usize>(&self, reads: &ReadList<'_>) -> ErrorBodyV2 {
         let most = self.read_chunks.min(CHUNKS);
@@ -197,8 +202,8 @@ fn count(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Puts an item among those before it, by Position: RFC 8166 requires no order in a Read list. `None` if there is no
-/// room, or one of this Position already.
+/// Inserts an item by Position: RFC 8166 requires no order in a Read list. `None` if `items` is full, or has an item of
+/// this Position.
 fn insert<const CHUNKS: usize>(items: &mut Vec<Item, CHUNKS>, item: Item) -> Option<()> {
     items.push(item).ok()?;
     for end in (1..items.len()).rev() {

@@ -14,9 +14,17 @@ pub(super) struct Portion {
     pub(super) is_last: bool,
 }
 
+/// The header of the next part is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EncodedPart {
+    /// Length of the header in octets.
+    pub(super) header_length: usize,
+    pub(super) portion: Portion,
+}
+
 impl Parts {
-    /// For Sends of at most `threshold` octets, with headers of these lengths: `last` for the last part, which has the
-    /// chunks, and `middle` for all others. Returns `None` if not even a word fits after one of them.
+    /// Plans Sends of at most `threshold` octets, with headers of these lengths: `last` for the last part, which has
+    /// the chunks, and `middle` for all others. Returns `None` if not even a word fits after a header.
     pub(super) fn new(threshold: u32, middle: usize, last: usize) -> Option<Self> {
         let room = |header: usize| {
             let room = threshold.checked_sub(u32::try_from(header).ok()?)? & !3;

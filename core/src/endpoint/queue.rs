@@ -1,6 +1,6 @@
-//! Calls in the order in which they came.
+//! Calls in the order of arrival.
 //!
-//! heapless has a `Deque`, but it computes its indexes with operators that could overflow, so it could not be proved
+//! heapless has a `Deque`, but computes indexes with operators that could overflow, so the `Deque` could not be proved
 //! free of panics.
 
 use super::CallId;
@@ -18,7 +18,7 @@ impl<const N: usize> Queue<N> {
         Self { calls: [None; N], first: 0, length: 0 }
     }
 
-    /// Adds a call after the others. Each is in the queue only once, so there is always room.
+    /// Adds a call after the others. Each call is in the queue only once, so the queue is never full.
     #[inline(never)]
     pub(super) fn push(&mut self, call: CallId) {
         let end = self.first.wrapping_add(self.length);
@@ -45,7 +45,7 @@ impl<const N: usize> Queue<N> {
         Some(first)
     }
 
-    /// Takes `call` out, wherever it is.
+    /// Removes `call` from any position.
     pub(super) fn remove(&mut self, call: CallId) {
         for _ in 0..self.length {
             if let Some(other) = self.pop()
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn first_in_first_out() {
         let mut slots = Slots::<(), 3>::new();
-        let [a, b, c] = [(); 3].map(|()| slots.take().unwrap().0);
+        let [a, b, c] = [(); 3].map(|()| slots.take_slot().unwrap().0);
         let mut queue = Queue::<3>::new();
         for _ in 0..5 {
             for call in [a, b, c, a] {

@@ -2,10 +2,10 @@
 
 use super::CallId;
 
-/// A Receive to be released, or a part of a message in it that is to be copied first.
+/// A Receive to be released, or a part of a message that is to be copied out of the Receive first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Receipt {
-    /// There is none, or it is kept.
+    /// No Receive, or a Receive that is kept.
     #[default]
     Nothing,
     Release(u32),
@@ -29,7 +29,8 @@ impl Receipt {
         !matches!(self, Self::Nothing)
     }
 
-    /// Returns the next output about it, for one of the endpoints. A Receive is released after its octets were copied.
+    /// Returns the next output about the Receive, for either endpoint. A Receive is released after the octets were
+    /// copied.
     // Apart from `poll`, which it would slow down.
     #[inline(never)]
     pub(super) fn next<O>(&mut self, release: impl FnOnce(u32) -> O, place: impl FnOnce(Placement) -> O) -> Option<O> {

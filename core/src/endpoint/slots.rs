@@ -17,7 +17,7 @@ impl CallId {
         self.index as usize
     }
 
-    /// The ID as a number, to pass it to code in another language. It is not [`index`](Self::index).
+    /// Returns the ID as a number, for code in another language. Not the same as [`index`](Self::index).
     #[must_use]
     pub const fn to_number(self) -> u64 {
         (self.generation as u64) << 16 | self.index as u64
@@ -31,7 +31,7 @@ impl CallId {
     }
 }
 
-/// State of each call. The state of a call stays readable until its slot is used again.
+/// State of each call. The state of a call stays readable until the slot is used again.
 #[derive(Debug)]
 pub(super) struct Slots<T, const N: usize> {
     entries: [Entry<T>; N],
@@ -51,8 +51,8 @@ impl<T: Default, const N: usize> Slots<T, N> {
         Self { entries: array::from_fn(|_| Entry::default()), count: 0 }
     }
 
-    /// Takes a free slot. It contains the state of the previous call.
-    pub(super) fn take(&mut self) -> Option<(CallId, &mut T)> {
+    /// Takes a free slot, which contains the state of the previous call.
+    pub(super) fn take_slot(&mut self) -> Option<(CallId, &mut T)> {
         let (index, entry) = (0..u16::MAX).zip(&mut self.entries).find(|(_, entry)| !entry.used)?;
         entry.used = true;
         self.count = self.count.saturating_add(1);
@@ -60,7 +60,7 @@ impl<T: Default, const N: usize> Slots<T, N> {
         Some((CallId { index, generation: entry.generation }, &mut entry.value))
     }
 
-    /// Moves the entries to a table of `MORE`, if that is not less. Their IDs stay.
+    /// Moves the entries to a table of `MORE`, if that is not less. IDs stay.
     pub(super) fn enlarge<const MORE: usize>(self) -> Slots<T, MORE> {
         let mut entries = self.entries.into_iter();
         Slots { entries: array::from_fn(|_| entries.next().unwrap_or_default()), count: self.count }

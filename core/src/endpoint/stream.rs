@@ -1,11 +1,11 @@
-//! A Payload stream and the data items taken out of it (RFC 8166 section 3.4).
+//! A Payload stream and the data items moved apart from the stream (RFC 8166 section 3.4).
 //!
 //! ```text
 //! unreduced   |  first range  | item | pad |  second range  | item |  third range  |
 //! reduced     |  first range  |  second range  |  third range  |
 //! ```
 //!
-//! An item is removed with its padding; the padding is not transferred (section 3.4.5.2).
+//! An item is removed with the padding after the item; the padding is not transferred (section 3.4.5.2).
 
 use core::iter::FusedIterator;
 use core::ops::Range;
@@ -16,26 +16,26 @@ use crate::segment::Segment;
 /// A data item in an unreduced Payload stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Item {
-    /// Octets from the start of the stream to the item, after its count if it has one. A multiple of four.
+    /// Octets from the start of the stream to the item, after the count of a variable-length item. A multiple of four.
     pub position: u32,
-    /// Its length in octets, without padding.
+    /// Length in octets, without padding.
     pub length: u32,
 }
 
 impl Item {
-    /// Length of the item in the stream, with its padding.
-    pub(super) fn room(self) -> u64 {
+    /// Returns the length of the item in the stream in octets, padding included.
+    pub(super) fn padded_length(self) -> u64 {
         roundup(u64::from(self.length))
     }
 
-    fn end(self) -> u64 {
-        u64::from(self.position).saturating_add(self.room())
+    fn end_position(self) -> u64 {
+        u64::from(self.position).saturating_add(self.padded_length())
     }
 
-    /// Its padding, if it has any.
+    /// Returns the range of the padding, if the item has padding.
     pub(super) fn padding(self) -> Option<Range<u32>> {
         let from = self.position.saturating_add(self.length);
-        let to = u32::try_from(self.end()).ok()?;
+        let to = u32::try_from(self.end_position()).ok()?;
         (from < to).then_some(from..to)
     }
 }
@@ -47,7 +47,7 @@ pub(super) const fn roundup(length: u64) -> u64 {
 
 /// Returns the total length of `items` in the stream.
 pub(super) fn taken(items: &[Item]) -> u64 {
-    items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.room()))
+    items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.padded_length()))
 }
 
 /// Returns true if a stream of `length` octets that begins with `head` can have these items.
@@ -62,7 +62,7 @@ pub(super) fn in_order(items: &[Item], length: u64) -> bool {
         if !item.position.is_multiple_of(4) || u64::from(item.position) < at {
             return false;
         }
-        at = item.end();
+        at = item.end_position();
     }
     items.is_empty() || at <= length
 }
@@ -100,7 +100,7 @@ impl<'a> Ranges<'a> {
             let from = self.at;
             let to = match self.items.next() {
                 Some(item) => {
-                    self.at = u32::try_from(item.end()).unwrap_or(u32::MAX);
+                    self.at = u32::try_from(item.end_position()).unwrap_or(u32::MAX);
                     item.position
                 }
                 None if from < self.end => {
@@ -140,7 +140,7 @@ impl Iterator for Ranges<'_> {
 
 impl FusedIterator for Ranges<'_> {}
 
-/// A part of a stream, and its segment in the peer's memory.
+/// A part of a stream, and the segment in the peer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) at: u32,
@@ -148,7 +148,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Its first octets, at most `most`.
+    /// Returns the first octets of the piece, at most `most`.
     pub(super) fn first(self, most: u32) -> Self {
         Self { remote: Segment { length: self.remote.length.min(most), ..self.remote }, ..self }
     }
@@ -175,7 +175,7 @@ pub(super) fn piece(
     Some(Piece { at, remote })
 }
 
-/// Returns the position of the next octet in `length` octets. `None` if it is after the end.
+/// Returns the position of the next octet in `length` octets. `None` if that position is after the end.
 fn into(length: u32, skip: &mut u64) -> Option<u32> {
     match skip.checked_sub(u64::from(length)) {
         Some(rest) => {

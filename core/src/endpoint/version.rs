@@ -4,10 +4,10 @@ use core::fmt;
 
 use crate::v2::Family;
 
-/// Version and wire format of a connection. They never change on one connection (version two draft -01, "Initial
+/// Version and wire format of a connection, which never change on one connection (version two draft -01, "Initial
 /// Connection State"; -07 section 4.3).
 ///
-/// The feature `version-2` adds a variant. [`Self::family`] tells the versions apart with and without it:
+/// The feature `version-2` adds a variant. [`Self::family`] tells the versions apart with and without that feature:
 ///
 /// ```
 /// use rpcrdma::endpoint::Version;
@@ -25,7 +25,7 @@ pub enum Version {
     /// Version 1 (RFC 8166).
     #[default]
     One,
-    /// Version 2, in one of its two formats.
+    /// Version 2, in one of two formats.
     #[cfg(feature = "version-2")]
     Two(Family),
 }

@@ -1,7 +1,7 @@
 //! Credits of the calling side (RFC 8166 sections 3.3.1 and 3.3.3).
 //!
-//! [`rules::Credits`](crate::rules::Credits) judges a peer and gives it the benefit of the doubt: the peer may use a
-//! larger grant until it must have seen the smaller one. A sender has no such doubt: the last grant holds.
+//! [`rules::Credits`](crate::rules::Credits) judges a peer and gives the peer the benefit of the doubt: the peer may
+//! use a larger grant until it must have seen the smaller one. A sender has no such doubt: the last grant holds.
 
 use core::mem;
 
@@ -27,8 +27,8 @@ impl Window {
         self.requested.min(self.granted)
     }
 
-    /// Takes a credit, if there is one.
-    pub(super) fn take(&mut self) -> bool {
+    /// Takes a credit. Returns false if there is none.
+    pub(super) fn take_credit(&mut self) -> bool {
         let free = self.taken < self.limit();
         if free {
             self.taken = self.taken.saturating_add(1);
@@ -66,7 +66,7 @@ impl Window {
         self.granted = granted.max(1);
     }
 
-    /// In version 2: sets the number of further messages that may be sent now. Returns true if it has grown.
+    /// In version 2: sets the number of further messages that may be sent now. Returns true if the number has grown.
     pub(super) fn permit(&mut self, messages: u32) -> bool {
         let before = mem::replace(&mut self.granted, self.sent.saturating_add(messages));
         self.granted > before
@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn take_and_send(window: &mut Window) -> bool {
-        let free = window.take() && window.may_send();
+        let free = window.take_credit() && window.may_send();
         if free {
             window.send();
         }
@@ -105,26 +105,26 @@ mod tests {
     }
 
     #[test]
-    fn one_until_the_first_reply_then_the_lower_of_asked_and_granted() {
+    fn the_window_is_the_lower_of_requested_and_granted() {
         let mut window = Window::new(3);
         assert_eq!([(); 2].map(|()| take_and_send(&mut window)), [true, false]);
         reply(&mut window, 32);
         assert_eq!([(); 4].map(|()| take_and_send(&mut window)), [true, true, true, false]);
         reply(&mut window, 2);
-        assert!(!window.take(), "two are in flight, two granted");
+        assert!(!window.take_credit(), "two are in flight, two granted");
         reply(&mut window, 0);
-        assert!(!window.take(), "one is in flight; 0 is taken for 1");
+        assert!(!window.take_credit(), "one is in flight; 0 is taken for 1");
         reply(&mut window, 0);
         assert_eq!([(); 2].map(|()| take_and_send(&mut window)), [true, false]);
         assert_eq!(window.in_flight(), 1);
     }
 
     #[test]
-    fn a_credit_taken_before_the_grant_became_smaller_has_to_wait() {
+    fn a_credit_taken_before_a_smaller_grant_waits() {
         let mut window = Window::new(8);
         assert!(take_and_send(&mut window));
         reply(&mut window, 3);
-        assert!(take_and_send(&mut window) && take_and_send(&mut window) && window.take());
+        assert!(take_and_send(&mut window) && take_and_send(&mut window) && window.take_credit());
         reply(&mut window, 1);
         assert!(!window.may_send(), "one is sent, one granted");
         reply(&mut window, 1);

@@ -7,16 +7,16 @@
 //! P Position, H handle, L length, OO offset; 1 "one more follows", 0 "none", n segments in the chunk
 //! ```
 //!
-//! Lists are checked once, while the header is decoded. From then on they are slices, and looking at them cannot fail.
+//! Lists are checked once, while the header is decoded. From then on a list is a slice, and reading a list cannot fail.
 
 mod read_list;
-mod reply_room;
+mod reply_chunks;
 mod write_chunk;
 mod write_list;
 
 pub use read_list::{ReadChunk, ReadChunks, ReadList, ReadSegments};
-pub use reply_room::ReplyError;
-pub(crate) use reply_room::ReplyRoom;
+pub(crate) use reply_chunks::ReplyChunks;
+pub use reply_chunks::ReplyError;
 pub use write_chunk::{Filled, Segments, WriteChunk};
 pub use write_list::{WriteChunks, WriteList};
 
@@ -68,7 +68,7 @@ impl<'a> Chunks<'a> {
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
         if self.is_empty() {
             // Most messages have no chunk: three words of zeros.
-            return sink.put(&[0; 12]);
+            return sink.put_octets(&[0; 12]);
         }
         self.reads.emit(sink);
         self.writes.emit(sink, returned.map(|returned| returned.writes));

@@ -1,4 +1,4 @@
-//! The Read list: arguments for the Responder to pull (RFC 8166 section 4.3.1).
+//! The Read list: arguments that the Responder reads (RFC 8166 section 4.3.1).
 //!
 //! ```text
 //! 1 PHLOO  1 PHLOO  1 PHLOO  0
@@ -28,7 +28,7 @@ pub struct ReadChunk<'a> {
     /// Octets from the start of the unreduced Payload stream to the argument; 0 for a chunk that holds all of the
     /// stream.
     pub position: u32,
-    /// Its segments, in the order of the data.
+    /// Segments of the chunk, in the order of the data.
     pub segments: ReadList<'a>,
 }
 
@@ -40,14 +40,14 @@ impl<'a> ReadList<'a> {
         Self { entries }
     }
 
-    /// The entries as they are on the wire, to pass them to code in another language.
+    /// Returns the entries in their wire format, for code in another language.
     #[inline]
     #[must_use]
     pub const fn entries(&self) -> &'a [[u8; ReadSegment::LEN]] {
         self.entries
     }
 
-    /// The entries at Position 0 at its beginning, and those after them.
+    /// Splits the list after the leading entries at Position 0.
     pub(crate) fn split_position_zero(&self) -> (Self, Self) {
         let count = self.iter().take_while(|read| read.position == 0).count();
         let (zero, others) = self.entries.split_at_checked(count).unwrap_or_default();
@@ -121,7 +121,7 @@ impl<'a> ReadList<'a> {
     #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S) {
         // Written again, so that the first word is 1 whatever the caller's entry began with.
-        sink.put_each(self.iter().map(ReadSegment::to_entry));
+        sink.put_arrays(self.iter().map(ReadSegment::to_entry));
         sink.word(0);
     }
 }

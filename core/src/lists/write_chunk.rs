@@ -29,7 +29,7 @@ impl<'a> WriteChunk<'a> {
         Self { segments }
     }
 
-    /// The segments as they are on the wire, to pass them to code in another language.
+    /// Returns the segments in their wire format, for code in another language.
     #[inline]
     #[must_use]
     pub const fn segments(&self) -> &'a [[u8; Segment::LEN]] {
@@ -59,7 +59,7 @@ impl<'a> WriteChunk<'a> {
         self.segments.len()
     }
 
-    /// Returns true for an "empty Write chunk", one without segments: its result is to be returned inline.
+    /// Returns true for an "empty Write chunk", one without segments: the result is to be returned inline.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -110,8 +110,8 @@ impl<'a> WriteChunk<'a> {
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<u64>) {
         sink.count(self.len());
         match returned {
-            None => sink.put_each(self.segments.iter().copied()),
-            Some(length) => sink.put_each(self.filled(length).map(Segment::to_octets)),
+            None => sink.put_arrays(self.segments.iter().copied()),
+            Some(length) => sink.put_arrays(self.filled(length).map(Segment::to_octets)),
         }
     }
 }

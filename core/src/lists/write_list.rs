@@ -4,8 +4,8 @@
 //! 1 n HLOO HLOO ...  1 n HLOO ...  0
 //! ```
 //!
-//! Chunks differ in length, so unlike the other lists this one is not a slice of arrays. It is walked once while
-//! decoding, and has one other constructor.
+//! Chunks differ in length, so unlike the other lists this one is not a slice of arrays. A received list is walked once
+//! while decoding; callers build a list with one other constructor.
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -17,7 +17,7 @@ use crate::reader::Reader;
 use crate::segment::Segment;
 use crate::sink::Sink;
 
-/// A list of Write chunks: as it was received, or built from the caller's own chunks.
+/// A list of Write chunks: received, or built from the caller's own chunks.
 #[derive(Clone, Copy)]
 pub struct WriteList<'a> {
     form: WriteListForm<'a>,
@@ -25,7 +25,7 @@ pub struct WriteList<'a> {
 
 #[derive(Clone, Copy)]
 enum WriteListForm<'a> {
-    /// Made only by `decode`, which has walked it: `octets` begins with `count` chunks.
+    /// A list that `decode` has walked: `octets` begins with `count` chunks.
     Received {
         octets: &'a [u8],
         count: usize,
@@ -44,8 +44,8 @@ impl<'a> WriteList<'a> {
         Self { form: WriteListForm::Chunks(chunks) }
     }
 
-    /// The first `count` chunks in `octets`, as they are on the wire: each a 1, the number of its segments, and those. `None`
-    /// if there are fewer.
+    /// Reads the first `count` chunks in `octets`, in wire format: each is a 1, the number of segments, and the
+    /// segments. `None` if there are fewer.
     #[must_use]
     pub fn from_octets(octets: &'a [u8], count: usize) -> Option<Self> {
         let mut reader = Reader::new(octets);
@@ -57,8 +57,8 @@ impl<'a> WriteList<'a> {
         Some(Self { form: WriteListForm::Received { octets, count } })
     }
 
-    /// Octets that begin with the chunks as they are on the wire, if the list has not been built from chunks, to pass
-    /// them to code in another language.
+    /// Returns octets that begin with the chunks in wire format, for code in another language. `None` for a list built
+    /// from chunks.
     #[inline]
     #[must_use]
     pub const fn octets(&self) -> Option<&'a [u8]> {
@@ -97,7 +97,7 @@ impl<'a> WriteList<'a> {
         self.len() == 0
     }
 
-    /// The Write chunk at `index`, from 0. The chunks before it are walked over.
+    /// The Write chunk at `index`, from 0. Walks over the chunks before that index.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<WriteChunk<'a>> {
@@ -216,7 +216,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_list_of_octets_has_as_many_chunks_as_are_there() {
+    fn a_list_of_octets_has_only_complete_chunks() {
         for count in 0..=3 {
             let list = WriteList::from_octets(&LIST, count).unwrap();
             assert_eq!((list.len(), list.octets()), (count, Some(&LIST[..])));

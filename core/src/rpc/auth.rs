@@ -20,7 +20,7 @@ use crate::sink::{Emit, Sink, encodable};
 pub struct Auth<'a> {
     /// Kind of credential or verifier.
     pub flavor: Flavor,
-    /// Its content, at most [`Self::MAX_BODY`] octets; [`AuthSys`] and [`GssCredential`] read it.
+    /// Content, at most [`Self::MAX_BODY`] octets; [`AuthSys`] and [`GssCredential`] read the content.
     pub body: &'a [u8],
 }
 
@@ -42,7 +42,7 @@ impl Flavor {
     /// `AUTH_TLS` (RFC 9289).
     pub const TLS: Self = Self(7);
 
-    /// Its name in its specification.
+    /// Returns the name in the flavor's specification.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -117,7 +117,7 @@ pub struct AuthSys<'a> {
     gids: Gids<'a>,
 }
 
-/// Groups as they are on the wire, or as a caller has them.
+/// Groups in wire format, or as a caller has them.
 #[derive(Clone, Copy)]
 enum Gids<'a> {
     Decoded(&'a [[u8; 4]]),
@@ -138,7 +138,7 @@ impl<'a> AuthSys<'a> {
     pub const MAX_MACHINE_NAME: usize = 255;
     /// Maximum number of groups besides the first.
     pub const MAX_GIDS: usize = 16;
-    /// Length of the longest body in octets: five words, the name with its padding, and the groups.
+    /// Length of the longest body in octets: five words, the padded name, and the groups.
     pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;
 
     /// The credential of a user, with the stamp 0. `gids` are the further groups.
@@ -158,7 +158,7 @@ impl<'a> AuthSys<'a> {
     /// Reads the body of a credential of flavor [`Flavor::SYS`].
     ///
     /// # Errors
-    /// An [`RpcError`] if it is not one; the offset is from the start of `body`.
+    /// An [`RpcError`] if `body` is malformed; the offset is from the start of `body`.
     pub fn decode(body: &'a [u8]) -> Result<Self, RpcError> {
         let mut reader = Reader::new(body);
         let stamp = reader.u32()?;
@@ -242,7 +242,7 @@ impl Emit for AuthSys<'_> {
         sink.word(self.uid);
         sink.word(self.gid);
         sink.count(self.gids.len());
-        sink.put_each(self.gids().map(u32::to_be_bytes));
+        sink.put_arrays(self.gids().map(u32::to_be_bytes));
     }
 }
 
@@ -283,11 +283,11 @@ impl GssProcedure {
     pub const DATA: Self = Self(0);
     /// Begins a context.
     pub const INIT: Self = Self(1);
-    /// Goes on with it.
+    /// Continues to create a context.
     pub const CONTINUE_INIT: Self = Self(2);
     /// Ends it.
     pub const DESTROY: Self = Self(3);
-    /// Binds it to a secure channel (RFC 5403).
+    /// Binds a context to a secure channel (RFC 5403).
     pub const BIND_CHANNEL: Self = Self(4);
     /// Makes assertions (RFC 7861).
     pub const CREATE: Self = Self(5);
@@ -306,7 +306,7 @@ impl GssService {
     pub const INTEGRITY: Self = Self(2);
     /// Arguments and results are encrypted: krb5p.
     pub const PRIVACY: Self = Self(3);
-    /// The channel below protects them (RFC 5403).
+    /// The channel below protects arguments and results (RFC 5403).
     pub const CHANNEL_PROTECTION: Self = Self(4);
 }
 
@@ -314,7 +314,7 @@ impl<'a> GssCredential<'a> {
     /// Reads the body of a credential of flavor [`Flavor::RPCSEC_GSS`].
     ///
     /// # Errors
-    /// An [`RpcError`] if it ends early; the offset is from the start of `body`.
+    /// An [`RpcError`] if `body` ends early; the offset is from the start of `body`.
     pub fn decode(body: &'a [u8]) -> Result<Self, RpcError> {
         let mut reader = Reader::new(body);
         Ok(Self {

@@ -54,7 +54,8 @@ impl<'a> RpcCall<'a> {
     /// The only value of [`Self::rpc_version`].
     pub const RPC_VERSION: u32 = 2;
 
-    /// Reads the header of a Call at the start of a Payload stream and returns it with the arguments that follow.
+    /// Reads the header of a Call at the start of a Payload stream and returns the header and the arguments that
+    /// follow.
     ///
     /// # Errors
     /// An [`RpcError`] if there is none.
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_call_is_an_error_at_the_item_that_is_cut() {
+    fn a_cut_call_is_an_error_at_the_cut_item() {
         for length in 0..48 {
             let error = RpcCall::decode(&CALL[..length]).unwrap_err();
             assert_eq!(error.kind, RpcErrorKind::Truncated, "{length}");
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_not_a_call_and_401_octets_not_a_credential() {
+    fn a_reply_or_401_octets_of_credential_are_no_call() {
         let mut reply = CALL;
         reply[7] = 1;
         assert_eq!(RpcCall::decode(&reply).unwrap_err(), RpcError { kind: RpcErrorKind::MessageType, offset: 4 });

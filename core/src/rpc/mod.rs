@@ -31,7 +31,7 @@ impl MessageType {
     /// The answer to one.
     pub const REPLY: Self = Self(1);
 
-    /// The XID and the message type at the start of a Payload stream; `None` if it has fewer than 8 octets.
+    /// Returns the XID and the message type at the start of a Payload stream; `None` for fewer than 8 octets.
     ///
     /// This shows the direction of a message on a connection that is used both ways (RFC 8167 section 5).
     #[inline]
@@ -46,7 +46,7 @@ impl MessageType {
     }
 }
 
-/// Reason why a Payload stream does not begin with a valid RPC header, and its offset.
+/// Reason why a Payload stream does not begin with a valid RPC header, and the offset of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RpcError {
     /// Kind of error.

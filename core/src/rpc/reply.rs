@@ -63,9 +63,9 @@ pub struct Mismatch {
 /// Reason of a server for denying a Call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denial {
-    /// `RPC_MISMATCH`: it does not support this version of RPC.
+    /// `RPC_MISMATCH`: the server does not support this version of RPC.
     RpcMismatch(Mismatch),
-    /// `AUTH_ERROR`: it does not accept this credential or verifier.
+    /// `AUTH_ERROR`: the server does not accept this credential or verifier.
     AuthError(AuthStatus),
 }
 
@@ -76,7 +76,7 @@ pub struct AcceptStatus(pub u32);
 named! {
     AcceptStatus of "RFC 5531", prefix "", field "accept_stat";
 
-    /// The procedure was run; its results follow.
+    /// The procedure was run; the results follow.
     SUCCESS = 0,
     /// There is no such program.
     PROG_UNAVAIL = 1,
@@ -106,7 +106,7 @@ impl AuthStatus {
     /// The server wants another flavor.
     pub const TOOWEAK: Self = Self(5);
 
-    /// Its name in RFC 5531.
+    /// Returns the name in RFC 5531.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -136,7 +136,7 @@ const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
 impl<'a> RpcReply<'a> {
-    /// Reads the header of a Reply at the start of a Payload stream and returns it with the results that follow.
+    /// Reads the header of a Reply at the start of a Payload stream and returns the header and the results that follow.
     ///
     /// # Errors
     /// An [`RpcError`] if there is none.

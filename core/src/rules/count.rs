@@ -63,14 +63,14 @@ fn credit_zero_request(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Judges the length of a Send by the inline threshold of its direction.
+/// Judges the length of a Send in octets by the inline threshold of the Send's direction.
 pub fn inline(length: usize, threshold: u32, report: &mut Report<'_>) {
     if length as u64 > u64::from(threshold) {
         report.broken(0, format_args!("the Send has {length} octets, the inline threshold is {threshold}"));
     }
 }
 
-/// Calls in flight in one direction of a connection, and the credits granted for them.
+/// Calls in flight in one direction of a connection, and the granted credits.
 ///
 /// ```
 /// use rpcrdma::rules::{CreditFault, Credits};
@@ -169,8 +169,8 @@ impl Credits {
 
     /// Counts an answer that grants this many credits. 0, which is not allowed, counts as 1.
     ///
-    /// A distant requester may still use a larger grant while a smaller one is on its way, so a smaller grant binds only
-    /// once no more calls than that are in flight.
+    /// A distant requester may still use a larger grant while a smaller grant is on the way, so a smaller grant binds
+    /// only once no more calls than granted are in flight.
     pub fn reply(&mut self, granted: u32) {
         self.in_flight = self.in_flight.saturating_sub(1);
         let last = granted.max(1);

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Counted, Report, Rule, SendRow, Sent, Severity, location};
+use super::{Counted, Report, Rule, SendRow, Sent, SentError, Severity, location};
 use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
@@ -22,7 +22,7 @@ pub(super) static ERROR_RANGE: Rule = Rule::new("error-range", Severity::Error, 
               of them. A requester discards an RDMA_ERROR that it cannot read.",
     );
 
-/// The RPC message has the XID of its header (RFC 8166 section 4.2.1).
+/// The RPC message has the XID of the transport header (RFC 8166 section 4.2.1).
 pub static XID_MISMATCH: Rule = Rule::new("xid-mismatch", Severity::Error, "RFC 8166 4.2.1, 4.5.2")
     .summary("rdma_xid equals the XID of the RPC message")
     .reason(
@@ -210,7 +210,7 @@ fn done_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn error_from_requester(sent: &Sent<'_>, report: &mut Report<'_>) {
-    if let Some((error, _)) = sent.error
+    if let Some(SentError { body: error, .. }) = sent.error
         && sent.is_from(Role::Requester)
     {
         report.broken(12, format_args!("RDMA_ERROR with {} from the requester", error.name()));
@@ -308,11 +308,13 @@ fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
         let code = sent.word(error.offset);
         return report.broken(error.offset, format_args!("rdma_err is {code}, neither ERR_VERS nor ERR_CHUNK"));
     }
-    let (Some((ErrorBody::Vers { low, high }, _)), Some(prefix)) = (sent.error, sent.prefix) else { return };
+    let (Some(SentError { body: ErrorBody::Vers { low, high }, .. }), Some(prefix)) = (sent.error, sent.prefix) else {
+        return;
+    };
     version_range(low..=high, prefix.version, 20, report);
 }
 
-/// Judges the versions that an ERR_VERS gives at this offset, and the one that it refuses.
+/// Judges the versions that an ERR_VERS gives at this offset, and the refused version.
 pub(super) fn version_range(given: RangeInclusive<u32>, refused: u32, at: usize, report: &mut Report<'_>) {
     let (low, high) = (given.start(), given.end());
     if low > high {
@@ -323,7 +325,7 @@ pub(super) fn version_range(given: RangeInclusive<u32>, refused: u32, at: usize,
 }
 
 /// Returns true if this may be an `ERR_VERS` in the version 2 wire format of drafts -00 to -02, which is one word
-/// longer. An error carries the version that it refuses, so it does not show its own version.
+/// longer. An error carries the refused version, so nothing shows the version of the error itself.
 fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
     let Ok((reply, [])) = v2::ErrorReplyV2::decode(Family::A, sent.octets) else { return false };
     let is_range = matches!(reply.error(), v2::ErrorBodyV2::Vers { low, high } if low <= high);
@@ -333,7 +335,7 @@ fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
 fn error_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     /// Octets of `rdma_extra` in RFC 5666 section 4.2.
     const EXTRA: usize = 32;
-    let Some((error, rest)) = sent.error else { return };
+    let Some(SentError { body: error, octets_after: rest }) = sent.error else { return };
     if rest > 0 && !may_be_of_family_a(sent) {
         let at = sent.length.saturating_sub(rest);
         let severity = if rest == EXTRA { Severity::Hazard } else { report.rule.severity };

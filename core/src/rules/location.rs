@@ -11,7 +11,7 @@ use crate::v2::{self, family_a};
 /// A segment of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentLocation {
-    /// In the Read list, counted from 0, with its Position.
+    /// In the Read list: index from 0, and Position.
     Read {
         /// Index of the segment.
         segment: usize,
@@ -22,7 +22,7 @@ pub enum SegmentLocation {
     Write {
         /// Index of the chunk.
         chunk: usize,
-        /// Index of the segment in it.
+        /// Index of the segment in the chunk.
         segment: usize,
     },
     /// In the Reply chunk, counted from 0.
@@ -42,9 +42,9 @@ impl fmt::Display for SegmentLocation {
     }
 }
 
-/// Length of an entry of the Read list before its handle, in octets: the flag and the Position.
+/// Length of an entry of the Read list before the handle, in octets: the flag and the Position.
 const BEFORE_HANDLE: usize = 8;
-/// Length of a Write chunk before its segments, in octets: the flag and the count.
+/// Length of a Write chunk before the segments, in octets: the flag and the count.
 const BEFORE_SEGMENTS: usize = 8;
 /// Length of the word that ends a list, or begins an entry.
 const FLAG: usize = 4;
@@ -66,7 +66,7 @@ pub struct Lists<'a> {
     pub chunks: Chunks<'a>,
     /// Offset of the first list.
     start: usize,
-    /// The first is the Write list.
+    /// True for a header without a Read list, which begins with the Write list.
     no_reads: bool,
 }
 
@@ -80,7 +80,7 @@ impl<'a> From<&Message<'a>> for Lists<'a> {
     }
 }
 
-/// The Call chunk is not among them.
+/// The Call chunk is not included.
 impl<'a> From<&v2::HeaderV2<'a>> for Lists<'a> {
     fn from(header: &v2::HeaderV2<'a>) -> Self {
         // Before the lists of a Call comes `rdma_inv_handle`.
@@ -107,7 +107,7 @@ pub(super) fn read_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
     lists.into().start
 }
 
-/// Returns the offset of an entry of the Read list, which begins with its flag.
+/// Returns the offset of an entry of the Read list: of the flag at the start.
 pub(super) fn read_segment<'a>(lists: impl Into<Lists<'a>>, index: usize) -> usize {
     read_list(lists).saturating_add(index.saturating_mul(ReadSegment::LEN))
 }
@@ -140,7 +140,7 @@ pub(super) const fn segment(chunk: usize, index: usize) -> usize {
     chunk.saturating_add(BEFORE_SEGMENTS).saturating_add(index.saturating_mul(Segment::LEN))
 }
 
-/// Passes every segment of a header to `take`: its place, the segment, and the offset of its handle in the Send.
+/// Passes every segment of a header to `take`: the place, the segment, and the offset of the handle in the Send.
 pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(SegmentLocation, Segment, usize)) {
     let lists = lists.into();
     let chunks = lists.chunks;

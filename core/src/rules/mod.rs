@@ -1,10 +1,9 @@
-//! The rules of RPC-over-RDMA by which a single Send, a Call with its Reply, or a count can be judged.
+//! The rules of RPC-over-RDMA by which a single Send, a Call with a Reply, or a count can be judged.
 //!
-//! Decoding accepts all octets that parse; these rules say if they are valid. A rule is a row of a table: its name, its
-//! source, why it exists, what a correct peer does, and the function that judges. [`send`] judges one Send by all
-//! version 1 rules that need nothing else, and [`exchange`] judges a Reply by its Call; [`Credits`] and [`inline`]
-//! judge counts and lengths; [`send_v2`] is for version 2. Rules that need RDMA operations or NFS are in
-//! `rpcrdma-dissector`.
+//! Decoding accepts all octets that parse; these rules say if the octets are valid. A rule is a row of a table: name,
+//! source, reason, behaviour of a correct peer, and the function that judges. [`send`] judges one Send by all version 1
+//! rules that need nothing else, and [`exchange`] judges a Reply by the Call; [`Credits`] and [`inline`] judge counts
+//! and lengths; [`send_v2`] is for version 2. Rules that need RDMA operations or NFS are in `rpcrdma-dissector`.
 //!
 //! ```
 //! use rpcrdma::error::Role;
@@ -49,7 +48,7 @@ pub enum Severity {
     Error,
     /// The specification says SHOULD.
     Warning,
-    /// It is allowed, or not specified, but known to cause failures between implementations.
+    /// Allowed, or not specified, but known to cause failures between implementations.
     Hazard,
 }
 
@@ -85,11 +84,11 @@ impl fmt::Display for Severity {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rule {
-    /// Its name, which does not change.
+    /// Name of the rule, which does not change.
     pub slug: &'static str,
-    /// Severity of breaking it.
+    /// Severity of breaking the rule.
     pub severity: Severity,
-    /// Its source in the specification.
+    /// Source in the specification.
     pub section: &'static str,
     /// The rule itself; empty without the feature `explanations`.
     pub summary: &'static str,
@@ -97,7 +96,8 @@ pub struct Rule {
     pub reason: &'static str,
     /// Behaviour of a correct peer; empty without the feature `explanations`.
     pub correct: &'static str,
-    /// Reaction of a Responder to a Send of version 1 that breaks it (section 4.5); `None` if that is not specified.
+    /// Reaction of a Responder to a Send of version 1 that breaks the rule (section 4.5); `None` if no reaction is
+    /// specified.
     pub answer: Option<Reaction>,
 }
 
@@ -148,7 +148,7 @@ const fn explained(text: &'static str) -> &'static str {
 pub struct Finding<'a> {
     /// The rule.
     pub rule: &'static Rule,
-    /// Its severity: the rule's, except for a few ways of breaking it.
+    /// Severity: that of the rule, with a few exceptions.
     pub severity: Severity,
     /// Octets from the start of the Send to the invalid item.
     pub offset: usize,
@@ -234,7 +234,7 @@ impl fmt::Debug for Report<'_> {
     }
 }
 
-/// A row of a table of rules: the rule, and the function that judges by it.
+/// A row of a table of rules: the rule, and the function that judges.
 #[derive(Debug)]
 pub struct Row<F> {
     /// The rule.
@@ -245,26 +245,36 @@ pub struct Row<F> {
 
 /// Judges one Send.
 pub type SendRow = Row<fn(&Sent<'_>, &mut Report<'_>)>;
-/// Judges a Reply by its Call.
+/// Judges a Reply by the Call.
 pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
+
+/// The body of an `RDMA_ERROR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SentError {
+    /// The error.
+    pub body: ErrorBody,
+    /// Number of octets after the body. A correct peer sends none.
+    pub octets_after: usize,
+}
 
 /// A Send to judge. [`Self::new`] decodes the octets of a complete Send; a caller that knows more sets further fields.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sent<'a> {
-    /// Its octets.
+    /// Octets of the Send.
     pub octets: &'a [u8],
-    /// Its header, or the reason why it has none.
+    /// The decoded Send, or the reason why decoding failed.
     pub decoded: Result<Message<'a>, DecodeError>,
-    /// Its body, if it is an `RDMA_ERROR` of any version, and the number of octets after that.
-    pub error: Option<(ErrorBody, usize)>,
-    /// Its first four words.
+    /// The error, if the Send is an `RDMA_ERROR` of any version.
+    pub error: Option<SentError>,
+    /// First four words of the Send.
     pub prefix: Option<Prefix>,
     /// Length on the wire in octets; fewer may be available.
     pub length: usize,
-    /// `Some` role of the sender, if it is known.
+    /// Role of the sender; `None` if unknown.
     pub sender: Option<Role>,
-    /// Both ends use responder-provided Read chunks (draft-cel-nfsv4-reliable-reply).
+    /// True if both ends use responder-provided Read chunks (draft-cel-nfsv4-reliable-reply).
     pub reliable_reply: bool,
 }
 
@@ -278,7 +288,7 @@ impl<'a> Sent<'a> {
         Self {
             octets,
             decoded,
-            error: error.map(|(reply, rest)| (reply.error(), rest.len())),
+            error: error.map(|(reply, rest)| SentError { body: reply.error(), octets_after: rest.len() }),
             prefix: Prefix::decode(octets).ok(),
             length: octets.len(),
             sender,
@@ -306,7 +316,7 @@ impl<'a> Sent<'a> {
     pub fn reaction(&self, rule: &Rule, role: Role) -> Option<Reaction> {
         match self.decoded {
             Err(error) if self.error.is_none() => Some(error.reaction(role)),
-            _ => rule.answer.map(|answer| answer.of(role)),
+            _ => rule.answer.map(|answer| answer.for_role(role)),
         }
     }
 
@@ -320,7 +330,7 @@ impl<'a> Sent<'a> {
         self.sender == Some(role)
     }
 
-    /// The message, if it has chunk lists.
+    /// Returns the message if the header has chunk lists.
     fn message(&self) -> Option<&Message<'a>> {
         self.decoded.as_ref().ok().filter(|message| message.header.chunks().is_some())
     }
@@ -331,7 +341,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// The chunk lists of a Call and of its Reply, each a message that has them.
+/// The chunk lists of a Call and of the Reply.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Exchange<'a> {
@@ -342,7 +352,7 @@ pub struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    /// A Call and the Reply to it.
+    /// Creates the pair of a Call and the Reply. `None` if either has no chunk lists.
     #[must_use]
     pub fn new(call: impl Into<Lists<'a>>, reply: impl Into<Lists<'a>>) -> Self {
         Self { call: call.into(), reply: reply.into() }
@@ -358,17 +368,17 @@ pub fn send(sent: &Sent<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     }
 }
 
-/// Judges a Reply by the Call it answers.
+/// Judges a Reply by the answered Call.
 pub fn exchange(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in &write_list::EXCHANGE_RULES {
         (row.judge)(exchange, &mut Report::new(row.rule, take));
     }
 }
 
-/// The rule of this name, if it is one of these.
+/// Returns the rule with this name.
 #[must_use]
 pub fn find(slug: &str) -> Option<&'static Rule> {
-    all().find(|rule| rule.slug == slug)
+    all_rules().find(|rule| rule.slug == slug)
 }
 
 /// The rules of [`send`].
@@ -386,8 +396,8 @@ pub fn count_rules() -> impl Iterator<Item = &'static Rule> {
     [&CREDIT_EXCEEDED, &CREDIT_INITIAL, &REVERSE_CREDIT, &INLINE_EXCEEDED].into_iter()
 }
 
-/// All rules here.
-pub fn all() -> impl Iterator<Item = &'static Rule> {
+/// Returns all rules of this module.
+pub fn all_rules() -> impl Iterator<Item = &'static Rule> {
     send_rules().chain(exchange_rules()).chain(count_rules()).chain(send_v2_rules())
 }
 

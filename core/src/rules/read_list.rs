@@ -85,11 +85,18 @@ pub(super) static RULES: [SendRow; 9] = [
     },
 ];
 
-/// Returns the Read list of a call; that of a reply has a rule of its own.
-fn of_call<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, ReadList<'a>)> {
-    let message = *sent.message()?;
-    let reads = message.header.chunks()?.reads;
-    (!reads.is_empty() && !sent.is_from(Role::Responder)).then_some((message, reads))
+/// A call with a Read list. Another rule is about the Read list of a reply.
+struct ReadingCall<'a> {
+    message: Message<'a>,
+    reads: ReadList<'a>,
+}
+
+impl<'a> ReadingCall<'a> {
+    fn from_sent(sent: &Sent<'a>) -> Option<Self> {
+        let message = *sent.message()?;
+        let reads = message.header.chunks()?.reads;
+        (!reads.is_empty() && !sent.is_from(Role::Responder)).then_some(Self { message, reads })
+    }
 }
 
 /// The first segment of this Position.
@@ -97,7 +104,7 @@ pub(super) fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
     counted(reads.iter()).find(|(_, read)| read.position == position).map(|(index, _)| index)
 }
 
-/// The rules that are the same in version 2, with functions that judge any header by them.
+/// Returns the rules that are the same in version 2, with functions that judge any header.
 pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut Report<'_>))> {
     RULES.iter().filter_map(|&SendRow { rule, .. }| {
         let judge: fn(Lists<'_>, &mut Report<'_>) = match rule.slug {
@@ -110,7 +117,7 @@ pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &
 }
 
 fn read_position_align(sent: &Sent<'_>, report: &mut Report<'_>) {
-    if let Some((message, _)) = of_call(sent) {
+    if let Some(ReadingCall { message, .. }) = ReadingCall::from_sent(sent) {
         positions(Lists::from(&message), report);
     }
 }
@@ -138,7 +145,7 @@ fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, reads)) = of_call(sent) else { return };
+    let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     if let Body::Msg(_) = message.header.body
         && let Some(index) = first_at(reads, 0)
     {
@@ -148,7 +155,7 @@ fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, reads)) = of_call(sent) else { return };
+    let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     // If segments of one Position are apart, Positions descend before or after the later one.
     for (index, (one, next)) in counted(reads.iter().zip(reads.iter().skip(1))) {
         if next.position < one.position {
@@ -159,7 +166,7 @@ fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, reads)) = of_call(sent) else { return };
+    let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let chunks = || reads.chunks().filter(|chunk| chunk.position != 0);
     // If Positions descend, the order is reported first.
     for (chunk, next) in chunks().zip(chunks().skip(1)) {
@@ -178,7 +185,7 @@ fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, reads)) = of_call(sent) else { return };
+    let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let length = position_zero(reads);
     if !length.is_multiple_of(4) {
         let at = location::read_list(&message);
@@ -222,7 +229,7 @@ fn position_zero(reads: ReadList<'_>) -> u64 {
 }
 
 /// Returns the length of a Call's unreduced Payload stream in octets: the inline part, the Position Zero Read chunk,
-/// and each reduced item with its padding. `length`: length of the whole Send.
+/// and each reduced item, padded. `length`: length of the whole Send.
 #[must_use]
 pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
     let reads = message.header.chunks().unwrap_or_default().reads;
@@ -240,7 +247,8 @@ pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
 /// Octets of the shortest RPC call header (RFC 5531 section 9).
 const SHORTEST_CALL: usize = 40;
 
-/// Returns the known length of a call's RPC header in octets: if it is not in the Send, the shortest possible one.
+/// Returns the known length of a call's RPC header in octets. If the header is not in the Send, returns the shortest
+/// possible length.
 fn before_arguments(message: &Message<'_>) -> usize {
     match message.header.body {
         Body::Nomsg(_) => SHORTEST_CALL,
@@ -251,7 +259,7 @@ fn before_arguments(message: &Message<'_>) -> usize {
 
 /// The Send alone shows where the stream ends and the RPC header does; what else is at a Position depends on the program.
 fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, reads)) = of_call(sent) else { return };
+    let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let holds_stream = match message.header.body {
         Body::Msg(_) => true,
         Body::Nomsg(_) => first_at(reads, 0).is_some(),

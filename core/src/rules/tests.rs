@@ -52,12 +52,12 @@ fn with(changes: &[(usize, u32)]) -> Vec<u32> {
 
 #[test]
 fn slugs_are_unique_and_explained() {
-    let mut slugs: Vec<&str> = all().map(|rule| rule.slug).collect();
+    let mut slugs: Vec<&str> = all_rules().map(|rule| rule.slug).collect();
     let count = slugs.len();
     slugs.sort_unstable();
     slugs.dedup();
     assert_eq!(slugs.len(), count);
-    for rule in all() {
+    for rule in all_rules() {
         assert!(!rule.section.is_empty() && rule.reason.ends_with('.') && rule.correct.ends_with('.'), "{}", rule.slug);
         assert!(!rule.summary.ends_with('.'), "{}", rule.slug);
         assert!(core::ptr::eq(find(rule.slug).unwrap(), rule));
@@ -94,7 +94,7 @@ fn a_rule_of_the_header_says_which_octet_breaks_it() {
 }
 
 #[test]
-fn a_send_of_whoever_needs_a_chunk_for_its_payload_stream_and_the_xid_in_it() {
+fn a_send_of_either_role_needs_its_payload_stream() {
     for (words_of, expected) in [
         (&[7, 1, 32, 1, 0, 1, 1, 9, 100, 0, 0, 0, 0][..], "nomsg-empty"),
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0], "nomsg-empty"),
@@ -161,7 +161,7 @@ fn other_messages_have_rules_of_their_own() {
 }
 
 #[test]
-fn a_long_message_has_a_chunk_that_holds_it_whoever_sent_it() {
+fn a_long_message_of_either_role_needs_a_chunk() {
     let found = |words_of: &[u32]| found(words_of, None);
     // A Write chunk, a Read chunk elsewhere, an empty Call chunk, and an empty Reply chunk.
     assert_eq!(found(&[7, 1, 32, 1, 0, 1, 1, 9, 100, 0, 0, 0, 0]), [("nomsg-empty", 16)]);
@@ -190,7 +190,7 @@ fn lists_of_rdma_msgp_begin_after_its_two_words() {
 }
 
 #[test]
-fn chunks_that_touch_or_are_of_one_position_do_not_overlap() {
+fn adjacent_chunks_and_chunks_of_one_position_do_not_overlap() {
     assert_eq!(found(&with(&[(28, 8)]), CALL), []);
     // Position 44, 0 and 44 again.
     let call = [7, 1, 32, 1, 1, 44, 9, 4, 0, 0, 1, 0, 9, 44, 0, 0, 1, 44, 9, 4, 0, 0, 0, 0, 0];
@@ -319,7 +319,7 @@ fn credits_are_counted_from_the_first_call_on() {
 }
 
 #[test]
-fn a_smaller_grant_binds_when_no_more_calls_are_in_flight() {
+fn a_smaller_grant_binds_once_few_calls_are_in_flight() {
     let mut credits = Credits::new();
     credits.call().unwrap();
     credits.reply(4);
@@ -371,7 +371,7 @@ fn a_send_may_have_as_many_octets_as_the_threshold() {
 }
 
 #[test]
-fn a_report_is_known_by_its_rule_and_takes_the_first_few() {
+fn a_report_counts_by_rule_and_keeps_the_first_findings() {
     let mut taken = Vec::new();
     let mut take = |finding: &Finding<'_>| taken.push(finding.offset);
     let mut report = Report::new(&INLINE_EXCEEDED, &mut take);
@@ -442,7 +442,7 @@ fn told_v2<T>(
 }
 
 #[test]
-fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
+fn each_bad_version_2_header_breaks_one_rule() {
     use Family::{A, B};
     use Severity::{Error, Hazard, Warning};
     for (family, htype, rest, expected) in [
@@ -534,7 +534,7 @@ fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
 }
 
 #[test]
-fn what_the_caller_knows_of_a_connection_of_version_2_is_judged() {
+fn version_2_rules_use_what_the_caller_knows() {
     let of = |family, htype, rest: &[u32], dropped| {
         let found = found_v2(family, htype, rest, |sent| sent.dropped = Some(dropped));
         found.first().map(|(slug, _, offset)| (*slug, *offset))
@@ -603,7 +603,7 @@ fn a_reply_of_version_2_invalidates_what_its_call_offers() {
 }
 
 #[test]
-fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
+fn a_version_2_reply_returns_the_write_chunks_offered() {
     // A Write chunk of two segments.
     let call = words(&[7, 2, 0x0020_0001, 10, 0, 0, 1, 2, 1, 60, 0, 16, 2, 40, 0, 32, 0, 0, 7, 0]);
     let good = [7, 2, 0x0020_0001, 13, 1, 2, 1, 60, 0, 16, 2, 30, 0, 32, 0, 7, 1];
@@ -627,7 +627,7 @@ fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
 }
 
 #[test]
-fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
+fn each_broken_rule_has_its_reaction() {
     use crate::v2::{ErrorCode, ReactionV2};
     use Role::{Requester, Responder};
     let of = |family, htype, rest: &[u32], dropped| {
@@ -676,7 +676,7 @@ fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
 
 /// A rule of version 2 says with which code a responder answers, and its text says so too.
 #[test]
-fn the_text_of_a_rule_of_version_2_names_the_answer() {
+fn the_text_of_a_version_2_rule_names_the_answer() {
     for row in v2::rows() {
         let named = row.answer.is_none_or(|code| row.rule.correct.contains(code.name().unwrap()));
         assert!(named && row.rule.answer.is_none(), "{}", row.rule.slug);
@@ -684,7 +684,7 @@ fn the_text_of_a_rule_of_version_2_names_the_answer() {
 }
 
 #[test]
-fn an_error_of_another_version_is_judged_by_the_layout_it_can_have() {
+fn an_error_of_another_version_is_judged_by_possible_layouts() {
     assert_eq!(found(&[7, 3, 32, 4, 1, 1, 1], REPLY), []);
     assert_eq!(found(&[7, 3, 32, 4, 1, 1, 1, 0], REPLY), [("error-trailing", 28)]);
     // As drafts -00 to -02 have it: flags, ERR_VERS, 1 to 2.

@@ -1,7 +1,7 @@
 //! Version 2 (draft-ietf-nfsv4-rpcrdma-version-two).
 //!
 //! The rules of one family name only the drafts of that family. What depends on earlier messages is supplied by the
-//! caller, from [`Continuation`](crate::v2::Continuation) and from what it knows about the connection.
+//! caller, from [`Continuation`](crate::v2::Continuation) and from other knowledge about the connection.
 
 mod payload;
 
@@ -32,21 +32,21 @@ use crate::v2::{
 pub struct SentV2<'a> {
     /// Its octets.
     pub octets: &'a [u8],
-    /// Its header, or why it has none.
+    /// The decoded Send, or the reason why decoding failed.
     pub decoded: Result<MessageV2<'a>, DecodeError>,
-    /// Its first four words.
+    /// First four words of the Send.
     pub prefix: Option<Prefix>,
-    /// Octets it had on the wire; fewer may be available.
+    /// Length on the wire in octets; fewer may be available.
     pub length: usize,
     /// True for the client's first message on the connection.
     pub is_first: bool,
-    /// True if its Payload stream, if it has one, begins in it: it is not a later message of a sequence.
+    /// True if a Payload stream would begin in this Send: not a later message of a sequence.
     pub begins: bool,
-    /// Reason why it does not fit the earlier messages of its sender.
+    /// Contradiction to earlier messages of the sender.
     pub dropped: Option<ContinuationError>,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
-    /// `rdma_inv_handle` of the Call that it answers, 0 if that has none; `None` if the Call is not known.
+    /// `rdma_inv_handle` of the answered Call, 0 for none; `None` if the Call is not known.
     pub offered: Option<u32>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> SentV2<'a> {
         })
     }
 
-    /// Returns the reason why it does not fit earlier messages, if it is of this family.
+    /// Returns the contradiction to earlier messages, if the Send is of this family.
     fn misplaced(&self, family: Family) -> Option<ContinuationError> {
         self.dropped.filter(|_| self.header().is_some_and(|header| header.family() == family))
     }
@@ -121,9 +121,9 @@ impl<'a> SentV2<'a> {
 pub struct SendV2Row {
     /// The rule.
     pub rule: &'static Rule,
-    /// `rdma_err` of a Responder's answer to what breaks it; `None` if the drafts ask for none.
+    /// `rdma_err` of a Responder's answer to a Send that breaks the rule; `None` if the drafts require no answer.
     pub answer: Option<ErrorCode>,
-    /// Says what breaks it.
+    /// Function that reports the findings.
     pub judge: fn(&SentV2<'_>, &mut Report<'_>),
 }
 
@@ -157,7 +157,7 @@ pub static V2_RESPONSE_FLAG: Rule = Rule::new(
               its answer comes, because the chunk has been read by then.",
 );
 
-/// A reply invalidates the handle that its call offers, and no other (version 2).
+/// A reply invalidates the handle that the call offers, and no other (version 2).
 pub static V2_INV_HANDLE: Rule =
     Rule::new("v2-inv-handle", Severity::Error, "version two -01 Remote Invalidation; -07 6.5")
         .summary("rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other")
@@ -305,7 +305,7 @@ pub(super) fn rows() -> impl Iterator<Item = &'static SendV2Row> {
 }
 
 /// Judges one Send of version 2. A header that ends too soon, or a list that does not parse, breaks the rules of
-/// version 1 for that: `header-short`, `list-flag`, `list-truncated`. So do its segments (`segment-wraps`,
+/// version 1 for that: `header-short`, `list-flag`, `list-truncated`. So do segments (`segment-wraps`,
 /// `segment-empty`), an `ERR_VERS` (`error-range`), and, in family A, chunks where the receiver looks for none
 /// (`read-in-reply`, `read-position-zero-in-msg`, `reply-chunk-in-msg`).
 ///
@@ -336,7 +336,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     }
 }
 
-/// Judges a header by those version 1 rules that are the same in version 2.
+/// Judges a header by the version 1 rules that are the same in version 2.
 fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     let lists = Lists::from(header);
     for lists in [lists, location::call_chunk(header)] {
@@ -381,15 +381,15 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
     }
 }
 
-/// Judges a Reply of version 2 by the Call it answers: `write-list-echo`, `write-length`, `write-fill-order`.
+/// Judges a Reply of version 2 by the answered Call: `write-list-echo`, `write-length`, `write-fill-order`.
 pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in write_list::of_version_2() {
         (row.judge)(exchange, &mut Report::new(row.rule, take));
     }
 }
 
-/// Judges a header by the `msg_type` of its RPC message, which is in a chunk and begins with the message:
-/// `v2-response-flag` in family A, `v2-direction` in family B.
+/// Judges a header by the `msg_type` of the RPC message, if the message begins in a chunk: `v2-response-flag` in family
+/// A, `v2-direction` in family B.
 ///
 /// ```
 /// use rpcrdma::rpc::MessageType;

@@ -91,14 +91,21 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
     },
 ];
 
-/// The Reply chunk of a reply.
-fn returned<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, Chunks<'a>)> {
-    let message = *sent.message().filter(|_| sent.is_from(Role::Responder))?;
-    Some((message, message.header.chunks()?))
+/// A reply with chunk lists.
+struct Reply<'a> {
+    message: Message<'a>,
+    chunks: Chunks<'a>,
+}
+
+impl<'a> Reply<'a> {
+    fn from_sent(sent: &Sent<'a>) -> Option<Self> {
+        let message = *sent.message().filter(|_| sent.is_from(Role::Responder))?;
+        Some(Self { message, chunks: message.header.chunks()? })
+    }
 }
 
 fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, chunks)) = returned(sent) else { return };
+    let Some(Reply { message, chunks }) = Reply::from_sent(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if matches!(message.header.body, Body::Msg(_)) && length > 0 {
         let at = location::reply_chunk(&message);
@@ -107,7 +114,7 @@ fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, chunks)) = returned(sent) else { return };
+    let Some(Reply { message, chunks }) = Reply::from_sent(sent) else { return };
     // If there is none, `nomsg-empty` reports it.
     let is_empty = chunks.reply.is_some_and(|chunk| chunk.length() == 0);
     if matches!(message.header.body, Body::Nomsg(_)) && is_empty && chunks.reads.is_empty() {
@@ -116,17 +123,12 @@ fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, chunks)) = returned(sent) else { return };
+    let Some(Reply { message, chunks }) = Reply::from_sent(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if !length.is_multiple_of(4) {
         let at = location::reply_chunk(&message);
         report.broken(at, format_args!("the Reply chunk comes back with {length} octets, no multiple of four"));
     }
-}
-
-/// The chunk lists of Call and Reply.
-const fn lists<'a>(exchange: &Exchange<'a>) -> (Chunks<'a>, Chunks<'a>) {
-    (exchange.call.chunks, exchange.reply.chunks)
 }
 
 /// The rules that are the same in version 2 (version two -01 Write Chunks; -07 4.5.2.1).
@@ -151,7 +153,7 @@ impl core::fmt::Display for Which {
 }
 
 impl Which {
-    /// Returns its offset in the Reply.
+    /// Returns the offset of the chunk in the Reply.
     fn at(self, reply: Lists<'_>) -> usize {
         match self {
             Self::Write(index) => location::write_chunk(reply, index),
@@ -160,9 +162,9 @@ impl Which {
     }
 }
 
-/// Every chunk that was offered and came back with as many segments: which one, as it was offered, as it came back.
+/// Returns every chunk that came back with as many segments as offered: the chunk, its offered form, its returned form.
 fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk<'a>, WriteChunk<'a>)> + use<'a> {
-    let (offered, returned) = lists(exchange);
+    let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     let writes = counted(offered.writes.iter().zip(returned.writes.iter()));
     let writes = writes.map(|(index, (offered, returned))| (Which::Write(index), offered, returned));
     let reply = offered.reply.zip(returned.reply).map(|(offered, returned)| (Which::Reply, offered, returned));
@@ -176,7 +178,7 @@ fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize>
     found.map(|(index, _)| index)
 }
 
-/// Reports what in a chunk did not come back as it was offered.
+/// Reports the segments of a chunk that differ from the offered ones.
 fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply: Lists<'_>, report: &mut Report<'_>) {
     let at = which.at(reply);
     if offered.len() != returned.len() {
@@ -195,7 +197,7 @@ fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply
 }
 
 fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let (offered, returned) = lists(exchange);
+    let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     if offered.writes.len() != returned.writes.len() {
         let values =
             format_args!("{} Write chunks come back, {} were offered", returned.writes.len(), offered.writes.len());
@@ -245,7 +247,7 @@ fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 }
 
 fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let (offered, returned) = lists(exchange);
+    let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if !offered.is_empty() && returned.is_empty() && !report.is_full() {
             let at = location::write_chunk(exchange.reply, index);
@@ -255,7 +257,7 @@ fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 }
 
 fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let (offered, returned) = lists(exchange);
+    let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if offered.is_empty() && !returned.is_empty() && !report.is_full() {
             let at = location::write_chunk(exchange.reply, index);
@@ -265,7 +267,7 @@ fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 }
 
 fn reply_chunk_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let (offered, returned) = lists(exchange);
+    let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     let at = location::reply_chunk(exchange.reply);
     match (offered.reply, returned.reply) {
         (Some(offered), Some(returned)) => echo(Which::Reply, &offered, &returned, exchange.reply, report),

@@ -20,14 +20,14 @@ use crate::sink::{Emit, Sink, encodable};
 /// Error that a Responder reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorBody {
-    /// `ERR_VERS`: it does not support the version (section 4.5.1).
+    /// `ERR_VERS`: the Responder does not support the version (section 4.5.1).
     Vers {
-        /// `rdma_vers_low`: the lowest version it supports.
+        /// `rdma_vers_low`: the lowest supported version.
         low: u32,
-        /// `rdma_vers_high`: the highest version it supports.
+        /// `rdma_vers_high`: the highest supported version.
         high: u32,
     },
-    /// `ERR_CHUNK`: it cannot decode the header (section 4.5.2), or cannot reply (section 4.5.3).
+    /// `ERR_CHUNK`: the Responder cannot decode the header (section 4.5.2), or cannot reply (section 4.5.3).
     Chunk,
 }
 
@@ -51,7 +51,7 @@ impl ErrorBody {
         }
     }
 
-    /// Its name in RFC 8166.
+    /// Returns the name in RFC 8166.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,9 +107,9 @@ pub struct ErrorReply {
 }
 
 impl ErrorReply {
-    /// The answer to the Call that began with `request`, granting `credit`; `None` if nothing is to be sent.
+    /// Creates the answer to the Call that began with `request`, granting `credit`; `None` if nothing is to be sent.
     ///
-    /// XID and version are those of the Call, even if that version is not supported (section 4.5).
+    /// XID and version come from the Call, even if that version is not supported (section 4.5).
     #[must_use]
     pub const fn new(request: &Prefix, credit: u32, reaction: Reaction) -> Option<Self> {
         let error = match reaction {
@@ -120,8 +120,8 @@ impl ErrorReply {
         Some(Self { prefix: Prefix { credit, procedure: Procedure::RDMA_ERROR, ..*request }, error })
     }
 
-    /// Reads an `RDMA_ERROR` of any version, because one that refuses a version carries that version (section 4.5), and
-    /// returns it with the octets that follow.
+    /// Reads an `RDMA_ERROR` and returns the error and the octets that follow. Any version is accepted: a refusal
+    /// carries the refused version (section 4.5).
     ///
     /// # Errors
     /// A [`DecodeError`] if this is another procedure, or the error is unknown or incomplete.

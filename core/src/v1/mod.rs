@@ -34,8 +34,8 @@ use crate::sink::{Emit, Sink, encodable};
 /// use rpcrdma::v1::{Body, Header};
 ///
 /// let memory = [Segment { handle: 0xa94, length: 131_072, offset: 0x6000 }.to_octets()];
-/// let room = [WriteChunk::new(&memory)];
-/// let chunks = Chunks { writes: WriteList::from_chunks(&room), ..Chunks::default() };
+/// let writes = [WriteChunk::new(&memory)];
+/// let chunks = Chunks { writes: WriteList::from_chunks(&writes), ..Chunks::default() };
 /// let header = Header { xid: 7, credit: 32, body: Body::Msg(chunks) };
 ///
 /// assert_eq!(header.encoded_len(), 52);
@@ -87,7 +87,7 @@ pub const VERSION: u32 = 1;
 const SMALLEST: usize = 28;
 
 impl<'a> Header<'a> {
-    /// Reads the header of a Send and returns it with the octets that follow it.
+    /// Reads the header of a Send and returns the header and the octets that follow.
     ///
     /// The Payload stream of a [`Body::Msg`] follows; see [`Message`] for the others.
     ///
@@ -112,7 +112,7 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit, body }, reader.rest()))
     }
 
-    /// The chunk lists, if this procedure has them.
+    /// Returns the chunk lists; `None` for a procedure without chunk lists.
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {

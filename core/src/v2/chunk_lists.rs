@@ -6,8 +6,8 @@
 //! +------------+-----------+------------+-------------+
 //! ```
 //!
-//! Family A has them in `RDMA2_MSG` and `RDMA2_NOMSG`, also in Replies; family B has them in `RDMA2_CALL_EXTERNAL` and
-//! `RDMA2_CALL_INLINE`. The lists are those of version 1.
+//! Family A has these lists in `RDMA2_MSG` and `RDMA2_NOMSG`, also in Replies; family B in `RDMA2_CALL_EXTERNAL` and
+//! `RDMA2_CALL_INLINE`. Each list has the format of version 1.
 
 use core::fmt;
 
@@ -19,8 +19,9 @@ use crate::sink::Sink;
 /// `rpcrdma2_chunk_lists`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkLists<'a> {
-    /// `rdma_inv_handle`: a handle of this header that the Responder may invalidate with its Reply, by Send With
-    /// Invalidate; 0 for none (version two draft -01, "Remote Invalidation"; -07 section 6.5). It has no meaning in a Reply.
+    /// `rdma_inv_handle`: a handle of this header that the Responder may invalidate with the Reply, by Send With
+    /// Invalidate; 0 for none (version two draft -01, "Remote Invalidation"; -07 section 6.5). The field has no meaning
+    /// in a Reply.
     pub inv_handle: u32,
     /// Read list, Write list, Reply chunk.
     pub chunks: Chunks<'a>,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`Continuation`] keeps no octets. For each message it returns the position of the payload in the Payload stream; the
-//! caller copies it there, into as much memory as it is willing to spend.
+//! caller copies the payload there, into as much memory as the caller is willing to spend.
 
 use core::fmt;
 
@@ -16,10 +16,10 @@ use super::outline::Outline;
 use super::{ErrorCode, Family, HeaderV2, ReactionV2, family_a, family_b};
 use crate::error::Role;
 
-/// State of the messages that one side of a connection has sent so far, which decides what it may send next.
+/// State of the messages that one side of a connection has sent so far, which decides what that side may send next.
 ///
-/// It has to see all messages of that side in order, from the start of the connection. After a gap, start over: the
-/// rest of a sequence whose start was not seen looks like a message of its own.
+/// Pass all messages of that side in order, from the start of the connection. After a gap, start over: the rest of a
+/// sequence whose start was not seen looks like a message of its own.
 ///
 /// ```
 /// use rpcrdma::v2::family_b::{Body, Header};
@@ -40,7 +40,7 @@ use crate::error::Role;
 pub struct Continuation {
     /// The sequence that continues with the next message.
     open: Option<Sequence>,
-    /// The RPC whose messages are discarded up to its last one.
+    /// The RPC whose messages are discarded up to the last one.
     refused: Option<Rpc>,
     properties: PropertyExchange,
 }
@@ -48,28 +48,28 @@ pub struct Continuation {
 /// Position of a message's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// The message has no Payload stream of its own: it is in a chunk, or there is none.
+    /// The Send carries no part of a Payload stream: the stream is in a chunk, or there is none.
     Nothing,
-    /// It is a part of the Payload stream, or all of it.
+    /// The Send carries a part of the Payload stream, or the whole stream.
     Payload {
-        /// Offset in the Payload stream to copy it to, in octets.
+        /// Offset of this part in the Payload stream, in octets.
         offset: u64,
-        /// True if it completes the Payload stream.
+        /// True if this part completes the Payload stream.
         is_last: bool,
     },
-    /// The message is to be dropped silently: it belongs to a sequence that was refused before, or is an `RDMA2_ERROR`
-    /// with flags that it cannot have.
+    /// The message is to be dropped silently: a part of a sequence that was refused before, or an `RDMA2_ERROR` with
+    /// invalid flags.
     Discard,
 }
 
 /// Effect of a message that cannot be decoded on the sequences of its side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unread {
-    /// It belongs to none, as far as its first words show.
+    /// The message belongs to no sequence, as far as the first words show.
     Apart,
-    /// The sequence that it belongs to has ended without its last message.
+    /// The sequence of this message has ended without a last message.
     Ends,
-    /// It is to be dropped silently, like [`Part::Discard`].
+    /// The message is to be dropped silently, like [`Part::Discard`].
     Discard,
 }
 
@@ -77,23 +77,23 @@ pub enum Unread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ContinuationError {
-    /// It is not the next message of the sequence before it: another XID, direction or header type.
+    /// The message does not continue the open sequence: another XID, direction or header type.
     OtherMessage,
-    /// It has chunks, but is not the last of its sequence.
+    /// The message has chunks, but is not the last of a sequence.
     Chunks,
     /// `RDMA2_F_MORE` in a header type that cannot be continued.
     MoreNotAllowed,
-    /// `rdma_remaining` contradicts what was sent, whether or not it counts the octets of its own message.
+    /// `rdma_remaining` contradicts what was sent, whether or not the octets of this message count.
     Remaining,
     /// `RDMA2_F_TPMORE` in a header type other than `RDMA2_CONNPROP`.
     TpmoreNotAllowed,
     /// Something other than the transport properties that had to follow.
     PropertiesInterrupted,
-    /// Transport properties after those said to be the last.
+    /// Transport properties after the last ones.
     PropertiesAfterLast(Family),
 }
 
-/// Each side numbers its own Calls.
+/// Identity of an RPC: each side numbers its own Calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rpc {
     xid: u32,
@@ -102,13 +102,14 @@ struct Rpc {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sequence {
-    /// The [`Rpc`], whose fields leave room for the next one where they are not in a structure of their own.
+    /// XID of the [`Rpc`], not in a structure, to leave no unused octets before the next field.
     xid: u32,
     is_reply: bool,
-    /// True if it may end without its last message.
+    /// True if the sequence may end without a last message.
     may_end: bool,
     received: u64,
-    /// The length of the whole according to `rdma_remaining`: with the octets of its own message, and without.
+    /// Length of the whole in octets according to `rdma_remaining`: with the octets of the message that carries the
+    /// field, and without.
     totals: Option<[Option<u64>; 2]>,
 }
 
@@ -124,7 +125,7 @@ enum PropertyExchange {
     Finished,
 }
 
-/// A header, as far as it matters here.
+/// The properties of a header that matter to sequences.
 enum Shape {
     /// Errors and grants: between all sequences.
     Control,
@@ -146,14 +147,14 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(header: &HeaderV2<'_>) -> Self {
+    fn from_header(header: &HeaderV2<'_>) -> Self {
         match header {
-            HeaderV2::A(header) => Self::of_a(header),
-            HeaderV2::B(header) => Self::of_b(header),
+            HeaderV2::A(header) => Self::from_a(header),
+            HeaderV2::B(header) => Self::from_b(header),
         }
     }
 
-    fn of_a(header: &family_a::Header<'_>) -> Self {
+    fn from_a(header: &family_a::Header<'_>) -> Self {
         let is = |flag| header.flags.contains(flag);
         let rpc = Rpc { xid: header.xid, is_reply: is(family_a::HeaderFlags::RESPONSE) };
         let more = is(family_a::HeaderFlags::MORE);
@@ -173,7 +174,7 @@ impl Shape {
         }
     }
 
-    fn of_b(header: &family_b::Header<'_>) -> Self {
+    fn from_b(header: &family_b::Header<'_>) -> Self {
         use family_b::Body;
         let rpc = |is_reply| Rpc { xid: header.xid, is_reply };
         let middle = |is_reply, remaining| Self::Inline {
@@ -244,10 +245,10 @@ impl Continuation {
     /// and out of credits, could then never grant any, and two errors could answer each other without end.)
     ///
     /// # Errors
-    /// A [`ContinuationError`] if the message is to be dropped. The rest of its own sequence is then [`Part::Discard`];
-    /// another sequence that it came into goes on.
+    /// A [`ContinuationError`] if the message is to be dropped. The rest of the message's own sequence is then
+    /// [`Part::Discard`]; an interrupted sequence goes on.
     pub fn accept(&mut self, header: &HeaderV2<'_>, length: usize) -> Result<Part, ContinuationError> {
-        let shape = Shape::of(header);
+        let shape = Shape::from_header(header);
         if let Some(open) = self.open
             && open.may_end
             && shape.rpc().is_some_and(|rpc| rpc != open.rpc())
@@ -287,8 +288,8 @@ impl Continuation {
         }
     }
 
-    /// The other side has answered the Call with this XID with an error. If it is an incomplete sequence of messages,
-    /// its sender may continue or abandon it.
+    /// Records that the other side has answered the Call with this XID with an error. The sender of an incomplete
+    /// sequence may then continue or abandon the sequence.
     pub fn refused(&mut self, xid: u32) {
         if let Some(open) = &mut self.open
             && open.rpc() == (Rpc { xid, is_reply: false })
@@ -297,10 +298,10 @@ impl Continuation {
         }
     }
 
-    /// Handles a message of this side that cannot be decoded; `octets` is all of it. Its sequence will not be complete:
-    /// the rest of that is [`Part::Discard`].
+    /// Handles a message of this side that cannot be decoded; `octets` is the whole message. The sequence of that
+    /// message stays incomplete, and the rest is [`Part::Discard`].
     pub fn unread(&mut self, family: Family, octets: &[u8]) -> Unread {
-        let Some(Outline { xid, is_reply, more }) = Outline::of(family, octets) else { return Unread::Apart };
+        let Some(Outline { xid, is_reply, more }) = Outline::read(family, octets) else { return Unread::Apart };
         let rpc = Rpc { xid, is_reply };
         let of = if self.open.is_some_and(|open| open.rpc() == rpc) {
             self.open = None;
@@ -360,7 +361,7 @@ impl Continuation {
         Ok(Part::Payload { offset, is_last: !more })
     }
 
-    /// Drops a message, and the rest of its RPC.
+    /// Drops a message, and the rest of the RPC.
     fn refuse(&mut self, shape: &Shape, error: ContinuationError) -> ContinuationError {
         let (rpc, is_end) = match *shape {
             Shape::Inline { rpc, more, .. } => (rpc, !more),

@@ -10,12 +10,12 @@
 //! ```
 //!
 //! So the word of family A is split. That of family B is split in drafts -03 and -04, not fully defined in -05, and a
-//! limit on a running count of messages in -06 and -07, whose rule for it contradicts itself. Nothing in a message
-//! shows which of these its sender follows, so a program that displays the word of family B prints both readings.
+//! limit on a running count of messages in -06 and -07, whose rule for the limit contradicts itself. Nothing in a
+//! message shows which draft the sender follows, so a program that displays the word of family B prints both readings.
 
 use core::fmt;
 
-/// `rdma_credit`, as it is on the wire.
+/// `rdma_credit` in wire format.
 ///
 /// ```
 /// use rpcrdma::v2::Credit;
@@ -35,7 +35,8 @@ impl Credit {
         Self((maximum as u32) << 16 | granted as u32)
     }
 
-    /// Messages the sender newly permits its peer to send: the low half. 0 is not to be sent.
+    /// Returns the number of messages that the sender newly permits the peer to send: the low half. 0 is not to be
+    /// sent.
     #[must_use]
     pub const fn granted(self) -> u16 {
         let [_, _, high, low] = self.0.to_be_bytes();

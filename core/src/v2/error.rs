@@ -6,7 +6,7 @@
 //! 7 max         WRITE_CHUNKS          10 n       REPLY_RESOURCE       any other number has no body
 //! ```
 //!
-//! The numbers are those of -01 and all later drafts. Draft -00 had others, and nothing on the wire tells it apart.
+//! The numbers are from -01 and all later drafts. Draft -00 had others, and nothing on the wire tells that draft apart.
 
 use core::fmt;
 
@@ -33,7 +33,7 @@ named! {
     VERS = 1,
     /// The header cannot be parsed. Permanent.
     BAD_XDR = 2,
-    /// A transport property cannot be parsed; none of its message was applied.
+    /// A transport property cannot be parsed; no property of the message was applied.
     BAD_PROPVAL = 3,
     /// The header type is not known, or not allowed here. Permanent.
     INVAL_HTYPE = 4,
@@ -45,7 +45,7 @@ named! {
     WRITE_CHUNKS = 7,
     /// More segments in a chunk than the Responder can process.
     SEGMENTS = 8,
-    /// A Write chunk is too small for its result.
+    /// A Write chunk is too small for the result.
     WRITE_RESOURCE = 9,
     /// The Reply chunk is too small, and there is no other way to reply.
     REPLY_RESOURCE = 10,
@@ -60,24 +60,24 @@ named! {
 pub enum ErrorBodyV2 {
     /// [`ErrorCode::VERS`].
     Vers {
-        /// `rdma_vers_low`: the lowest version it supports.
+        /// `rdma_vers_low`: the lowest supported version.
         low: u32,
-        /// `rdma_vers_high`: the highest version it supports.
+        /// `rdma_vers_high`: the highest supported version.
         high: u32,
     },
     /// [`ErrorCode::READ_CHUNKS`].
     ReadChunks {
-        /// `rdma_max_chunks`: maximum number of Read chunks that it can process; 0 for none.
+        /// `rdma_max_chunks`: maximum number of Read chunks that the Responder can process; 0 for none.
         max_chunks: u32,
     },
     /// [`ErrorCode::WRITE_CHUNKS`].
     WriteChunks {
-        /// `rdma_max_chunks`: maximum number of Write chunks that it can return.
+        /// `rdma_max_chunks`: maximum number of Write chunks that the Responder can return.
         max_chunks: u32,
     },
     /// [`ErrorCode::SEGMENTS`].
     Segments {
-        /// `rdma_max_segments`: maximum number of segments that it can process.
+        /// `rdma_max_segments`: maximum number of segments that the Responder can process.
         max_segments: u32,
     },
     /// [`ErrorCode::WRITE_RESOURCE`].
@@ -92,8 +92,8 @@ pub enum ErrorBodyV2 {
         /// `rdma_length_needed`: length of the reply in octets; 0 if that is not known.
         length_needed: u32,
     },
-    /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without
-    /// it.)
+    /// Any other code, without a body. An unknown code is to be discarded. (A code with a body is written without the
+    /// body.)
     Void(ErrorCode),
 }
 
@@ -245,8 +245,8 @@ impl fmt::Display for ReactionV2 {
     }
 }
 
-/// The `RDMA2_ERROR` that answers a message: its XID and its version come back, even a version that is not supported.
-/// It has 20 to 28 octets in family B, 4 more in family A.
+/// The `RDMA2_ERROR` that answers a message, with the XID and the version of that message, even a version that is not
+/// supported. 20 to 28 octets in family B, 4 more in family A.
 ///
 /// ```
 /// use rpcrdma::prefix::Prefix;
@@ -280,7 +280,8 @@ impl ErrorReplyV2 {
         Self { family, prefix, flags: HeaderFlags::RESPONSE, error }
     }
 
-    /// Reads an `RDMA2_ERROR` of any version in the layout of `family` and returns it with what follows.
+    /// Reads an `RDMA2_ERROR` of any version in the layout of `family` and returns the error and the octets that
+    /// follow.
     ///
     /// # Errors
     /// A [`DecodeError`] if this is another header type, or incomplete.
@@ -300,13 +301,13 @@ impl ErrorReplyV2 {
         Ok((Self { family, prefix, flags, error }, reader.rest()))
     }
 
-    /// The wire format it is in.
+    /// Returns the wire format.
     #[must_use]
     pub const fn family(&self) -> Family {
         self.family
     }
 
-    /// The four words it begins with.
+    /// Returns the first four words.
     #[must_use]
     pub const fn prefix(&self) -> Prefix {
         self.prefix

@@ -34,7 +34,7 @@ named! {
     #[inline]
     HeaderType of "the drafts", prefix "", field "rdma_htype";
 
-    /// Chunk lists, then the Payload stream or a part of it.
+    /// Chunk lists, then the Payload stream or a part of the stream.
     RDMA2_MSG = 0,
     /// Chunk lists only: the Payload stream is in a chunk. Without chunks, a grant of credits.
     RDMA2_NOMSG = 1,
@@ -82,7 +82,7 @@ pub struct Header<'a> {
 /// The part of a header that depends on `rdma_htype`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// `RDMA2_MSG`: the Payload stream follows, or a part of it.
+    /// `RDMA2_MSG`: the Payload stream follows, or a part of the stream.
     Msg(ChunkLists<'a>),
     /// `RDMA2_NOMSG`: the Payload stream is in a chunk; or see [`Header::is_grant`].
     Nomsg(ChunkLists<'a>),
@@ -100,9 +100,9 @@ impl<'a> Header<'a> {
     /// Length of the beginning of every header in octets: the four words, and the flags.
     pub const PREFIX_LEN: usize = PREFIX_LEN;
 
-    /// Reads the header of a Send and returns it with the octets that follow it.
+    /// Reads the header of a Send and returns the header and the octets that follow.
     ///
-    /// The Payload stream of a [`Body::Msg`] follows, or a part of it; see [`Message`] for the others.
+    /// The Payload stream of a [`Body::Msg`] follows, or a part of the stream; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.
@@ -125,7 +125,7 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit: Credit(credit), flags, body }, reader.rest()))
     }
 
-    /// The chunk lists, if this header type has them.
+    /// Returns the chunk lists; `None` for a header type without chunk lists.
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -135,7 +135,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_inv_handle`, if this header type has it.
+    /// Returns `rdma_inv_handle`; `None` for a header type without that field.
     #[inline]
     #[must_use]
     pub const fn inv_handle(&self) -> Option<u32> {
@@ -158,10 +158,11 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Returns true if it only grants credits: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with XID 0.
+    /// Returns true if this header only grants credits: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with
+    /// XID 0.
     ///
-    /// Drafts -01 and -02 give that `RDMA2_NOMSG` as the way to refresh a grant, and then list it as a parse error. With
-    /// XID 0 it is taken for the first; with another XID it is the second, and a Responder answers `BAD_XDR`.
+    /// Drafts -01 and -02 give that `RDMA2_NOMSG` as the way to refresh a grant, and then list it as a parse error. XID
+    /// 0 stands for the first; another XID is a parse error, and a Responder answers `BAD_XDR`.
     #[inline]
     #[must_use]
     pub const fn is_grant(&self) -> bool {

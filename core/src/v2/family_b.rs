@@ -48,13 +48,13 @@ named! {
     RDMA2_CALL_EXTERNAL = 8,
     /// A part of a Call; more follow (section 6.3.6).
     RDMA2_CALL_MIDDLE = 9,
-    /// A Call, or its last part (section 6.3.7).
+    /// A Call, or the last part of a Call (section 6.3.7).
     RDMA2_CALL_INLINE = 10,
     /// A Reply in a chunk (section 6.3.8).
     RDMA2_REPLY_EXTERNAL = 11,
     /// A part of a Reply; more follow (section 6.3.9).
     RDMA2_REPLY_MIDDLE = 12,
-    /// A Reply, or its last part (section 6.3.10).
+    /// A Reply, or the last part of a Reply (section 6.3.10).
     RDMA2_REPLY_INLINE = 13,
 }
 
@@ -82,7 +82,7 @@ named! {
 pub struct Header<'a> {
     /// `rdma_xid`; 0 in a grant.
     pub xid: u32,
-    /// `rdma_credit`; which of its two readings is right depends on the draft.
+    /// `rdma_credit`; the draft decides which of two readings is right.
     pub credit: Credit,
     /// The part selected by `rdma_htype`.
     pub body: Body<'a>,
@@ -95,7 +95,7 @@ pub struct Header<'a> {
 pub struct CallExternal<'a> {
     /// The other lists; the Read list has data items only.
     pub lists: ChunkLists<'a>,
-    /// `rdma_call`: the Call chunk, which holds the Payload stream. Its Positions are 0.
+    /// `rdma_call`: the Call chunk, which holds the Payload stream. All Positions are 0.
     pub call: ReadList<'a>,
 }
 
@@ -114,17 +114,17 @@ pub enum Body<'a> {
     CallExternal(CallExternal<'a>),
     /// `RDMA2_CALL_MIDDLE`: a part of the Payload stream follows.
     CallMiddle {
-        /// `rdma_remaining`: octets of the Payload stream that remain to be sent. The drafts do not say whether those in
-        /// this message count.
+        /// `rdma_remaining`: octets of the Payload stream that remain to be sent. The drafts do not say whether octets
+        /// in this message count.
         remaining: u32,
     },
-    /// `RDMA2_CALL_INLINE`: the Payload stream follows, or its last part.
+    /// `RDMA2_CALL_INLINE`: the Payload stream follows, or the last part.
     CallInline(ChunkLists<'a>),
     /// `RDMA2_REPLY_EXTERNAL`.
     ReplyExternal {
         /// `rdma_writes`.
         writes: WriteList<'a>,
-        /// `rdma_reply`: the Reply chunk, which holds the Payload stream. It has to be there.
+        /// `rdma_reply`: the Reply chunk, which holds the Payload stream. Mandatory.
         reply: Option<WriteChunk<'a>>,
     },
     /// `RDMA2_REPLY_MIDDLE`: a part of the Payload stream follows.
@@ -132,7 +132,7 @@ pub enum Body<'a> {
         /// `rdma_remaining`, as for [`Self::CallMiddle`].
         remaining: u32,
     },
-    /// `RDMA2_REPLY_INLINE`: the Payload stream follows, or its last part.
+    /// `RDMA2_REPLY_INLINE`: the Payload stream follows, or the last part.
     ReplyInline {
         /// `rdma_writes`.
         writes: WriteList<'a>,
@@ -143,9 +143,9 @@ impl<'a> Header<'a> {
     /// Length of the beginning of every header in octets.
     pub const PREFIX_LEN: usize = Prefix::LEN;
 
-    /// Reads the header of a Send and returns it with the octets that follow it.
+    /// Reads the header of a Send and returns the header and the octets that follow.
     ///
-    /// The Payload stream follows, or a part of it, if the header type has one; see [`Message`] for the others.
+    /// The Payload stream follows, or a part of the stream, if the header type has one; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.
@@ -167,8 +167,8 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit: Credit(credit), body }, reader.rest()))
     }
 
-    /// The chunks, if this header type has lists of them; a list it does not have is empty. The Call chunk is separate:
-    /// see [`Self::call_chunk`].
+    /// Returns the chunks; `None` for a header type without chunk lists. Lists that this header type lacks are empty.
+    /// The Call chunk is separate: see [`Self::call_chunk`].
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -190,7 +190,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_inv_handle`, if this header type has it.
+    /// Returns `rdma_inv_handle`; `None` for a header type without that field.
     #[inline]
     #[must_use]
     pub const fn inv_handle(&self) -> Option<u32> {
@@ -200,7 +200,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_remaining`, if this header type has it.
+    /// Returns `rdma_remaining`; `None` for a header type without that field.
     #[inline]
     #[must_use]
     pub const fn remaining(&self) -> Option<u32> {
@@ -270,7 +270,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The lists of a message without a Payload stream: those of a Call begin with its handle, the Call chunk and the Read list.
+    /// Reads the lists of a message without a Payload stream: for a Call, the handle, the Call chunk and the Read list
+    /// come first.
     fn decode_external(is_call: bool, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let (mut inv_handle, mut call, mut reads) = (0, ReadList::default(), ReadList::default());
         if is_call {

@@ -3,7 +3,7 @@
 use core::fmt;
 
 bitflags::bitflags! {
-    /// `rdma_flags`; those without a meaning are kept as they were received, and are to be ignored.
+    /// `rdma_flags`; flags without a meaning are kept as received, and are to be ignored.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct HeaderFlags: u32 {
         /// `RDMA2_F_RESPONSE`: the XID is one of the receiver's own Calls. Set in Replies and in every `RDMA2_ERROR`.

@@ -33,7 +33,7 @@ pub enum HeaderV2<'a> {
 }
 
 impl<'a> HeaderV2<'a> {
-    /// Reads the header of a Send in the wire format of `family` and returns it with the octets that follow it.
+    /// Reads the header of a Send in the wire format of `family` and returns the header and the octets that follow.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.
@@ -94,7 +94,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The chunks, if this header type has lists of them; a list it does not have is empty.
+    /// Returns the chunks; `None` for a header type without chunk lists. Lists that this header type lacks are empty.
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
         match self {
@@ -103,7 +103,8 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The Call chunk of family B's `RDMA2_CALL_EXTERNAL`. In family A it is in the Read list, at Position 0.
+    /// Returns the Call chunk of family B's `RDMA2_CALL_EXTERNAL`. Family A has the Call chunk in the Read list, at
+    /// Position 0.
     #[must_use]
     pub const fn call_chunk(&self) -> Option<ReadList<'a>> {
         match self {
@@ -112,7 +113,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// `rdma_inv_handle`, if this header type has it.
+    /// Returns `rdma_inv_handle`; `None` for a header type without that field.
     #[must_use]
     pub const fn inv_handle(&self) -> Option<u32> {
         match self {
@@ -131,7 +132,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The transport properties, if this header type has them.
+    /// Returns the transport properties; `None` for a header type without properties.
     #[must_use]
     pub const fn properties(&self) -> Option<PropertySet<'a>> {
         match self {
@@ -146,7 +147,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Returns true if this only grants credits; see [`family_a::Header::is_grant`].
+    /// Returns true if this header only grants credits; see [`family_a::Header::is_grant`].
     #[must_use]
     pub const fn is_grant(&self) -> bool {
         match self {
@@ -155,7 +156,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Returns true if the Payload stream, or a part of it, follows this header.
+    /// Returns true if the Payload stream, or a part of the stream, follows this header.
     #[must_use]
     pub const fn has_payload(&self) -> bool {
         match self {
@@ -171,7 +172,7 @@ impl<'a> HeaderV2<'a> {
     }
 
     /// Returns true if the XID is that of one of the receiver's own Calls, as in Replies and errors. `None` if the
-    /// header does not show it.
+    /// header does not show the direction.
     #[must_use]
     pub const fn is_response(&self) -> Option<bool> {
         match self {
@@ -198,10 +199,10 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Writes the header at the start of `buffer` and returns its length.
+    /// Writes the header at the start of `buffer` and returns the length in octets.
     ///
     /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
+    /// An [`EncodeError`] if the header does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         match self {
             Self::A(header) => header.encode(buffer),

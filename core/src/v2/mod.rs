@@ -5,22 +5,23 @@
 //! - [`family_a`]: drafts -00 to -02. A word of flags follows the four fixed words.
 //! - [`family_b`]: drafts -03 to -07. No flags, other header types.
 //!
-//! The two sides have to know which one they use; [`Family::of`] returns what a single Send shows about that. They are
-//! two modules, not one with a switch, so that nobody can make a header with flags and family B's types; anything that
-//! is the same on the wire is the same type. [`HeaderV2`] and [`MessageV2`] are either, for programs that handle both.
+//! The two sides have to know which format is in use; [`Family::detect`] returns what a single Send shows. Two modules,
+//! not one with a switch, so that nobody can make a header with flags and family B's types; anything that is the same
+//! on the wire is the same type. [`HeaderV2`] and [`MessageV2`] are either, for programs that handle both.
 //!
-//! Segments, chunk lists and the Payload stream are those of version 1. New are transport properties ([`PropertySet`]),
+//! Segments, chunk lists and the Payload stream are as in version 1. New are transport properties ([`PropertySet`]),
 //! error codes with an advice ([`ErrorBodyV2`]), messages of several Sends ([`Continuation`]), invalidation of a handle
 //! that the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. [`Outcome`] determines the
 //! version to use after a refusal.
 //!
-//! A receiver asks three questions about a message, each with its own reaction: does it decode ([`ReactionV2::to`]),
-//! may it come now ([`Continuation::accept`]), and is anything else wrong with it
+//! A receiver asks three questions about a message, each with a reaction of its own: does the message decode
+//! ([`ReactionV2::to`]), may the message come now ([`Continuation::accept`]), and is anything else wrong
 //! ([`rules::send_v2`](crate::rules::send_v2)).
 
 mod chunk_lists;
 mod continuation;
 mod credit;
+mod detection;
 mod error;
 mod family;
 pub mod family_a;
@@ -30,7 +31,6 @@ mod message;
 mod negotiation;
 pub(crate) mod outline;
 mod property;
-mod recognise;
 mod reply;
 
 pub use chunk_lists::ChunkLists;

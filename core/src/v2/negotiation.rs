@@ -8,7 +8,8 @@
 //! +-----+------+--------+---------+-------+-------+------+------+
 //! ```
 //!
-//! The first word after the four is 1 in both, as the flags are `RDMA2_F_RESPONSE`. Only the length tells them apart.
+//! The first word after the four is 1 in both, as the flags are `RDMA2_F_RESPONSE`. Only the length tells the two
+//! layouts apart.
 
 use super::{ErrorBodyV2, ErrorReplyV2, Family, VERSION};
 use crate::v1;
@@ -45,8 +46,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Reads an `ERR_VERS` in either layout; `None` if the Send is something else. It has 28 octets, or 32 in the
-    /// layout of family A; with any other length the meaning of its words is unknown.
+    /// Reads an `ERR_VERS` in either layout; `None` if the Send is something else. An `ERR_VERS` has 28 octets, or 32
+    /// in the layout of family A; with any other length the meaning of the words is unknown.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let layout = match octets.len() {
@@ -65,7 +66,7 @@ impl Refusal {
 pub enum Outcome {
     /// The server answered with version 2.
     Accepted,
-    /// It refused the version.
+    /// The server refused the version.
     Refused(Refusal),
     /// Nothing came back, or the connection was lost, even after a refusal. A widely used version 1 server drops other
     /// versions silently.
@@ -73,8 +74,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The version that a client continues with if it supports those from `low` to `high`: the highest that both
-    /// support and that was not just refused. After silence it is version 1. `None` if there is none.
+    /// Returns the version that a client continues with if the client supports versions `low` to `high`: the highest
+    /// version that both support and that was not just refused; version 1 after silence. `None` if there is none.
     ///
     /// From then on the connection keeps its version.
     #[must_use]

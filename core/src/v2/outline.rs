@@ -1,4 +1,4 @@
-//! Meaning of the first words of a header, if the rest of it cannot be read or does not matter.
+//! Meaning of the first words of a header, if the rest cannot be read or does not matter.
 
 use super::{Family, family_a, family_b};
 use crate::prefix::Prefix;
@@ -6,15 +6,15 @@ use crate::prefix::Prefix;
 #[derive(Clone, Copy)]
 pub(crate) struct Outline {
     pub(crate) xid: u32,
-    /// True if it is for a Requester: a Reply, or in family B an error.
+    /// True for a message to a Requester: a Reply, or in family B an error.
     pub(crate) is_reply: bool,
-    /// True if more messages follow it for the same RPC.
+    /// True if more messages follow for the same RPC.
     pub(crate) more: bool,
 }
 
 impl Outline {
-    /// `None` if the octets are fewer than those words. A version is not looked at.
-    pub(crate) fn of(family: Family, octets: &[u8]) -> Option<Self> {
+    /// Reads the first words of a header. `None` if `octets` is shorter. The version is not checked.
+    pub(crate) fn read(family: Family, octets: &[u8]) -> Option<Self> {
         let prefix = Prefix::decode(octets).ok()?;
         let (is_reply, more) = match family {
             Family::A => {

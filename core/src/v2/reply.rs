@@ -1,11 +1,11 @@
-//! The header of a Reply of version 2, made from the chunks that its Call provided.
+//! The header of a Reply of version 2, made from the chunks that the Call provided.
 //!
-//! As in version 1, the Responder returns the chunks with the lengths that it has written. An inline Reply has no Reply
-//! chunk, whether or not one was provided (version two draft -02, "XDR Errors"; -07 section 6.3.10).
+//! As in version 1, the Responder returns the chunks with the lengths written. An inline Reply has no Reply chunk,
+//! whether or not one was provided (version two draft -02, "XDR Errors"; -07 section 6.3.10).
 
 use super::family_a::{self, HeaderFlags};
 use super::{Credit, Family, VERSION, family_b};
-use crate::lists::{Chunks, ReadList, ReplyError, ReplyRoom, WriteChunk};
+use crate::lists::{Chunks, ReadList, ReplyChunks, ReplyError, WriteChunk};
 use crate::prefix::{Prefix, Procedure};
 use crate::sink::{Emit, Sink, encodable};
 
@@ -36,7 +36,7 @@ pub struct ReplyHeaderV2<'a> {
     xid: u32,
     credit: Credit,
     place: ReplyPlace,
-    room: ReplyRoom<'a>,
+    chunks: ReplyChunks<'a>,
 }
 
 /// Location of a Reply's Payload stream.
@@ -48,26 +48,26 @@ enum ReplyPlace {
 }
 
 impl<'a> ReplyHeaderV2<'a> {
-    /// The Reply to a Call that `provided` these chunks, all of them unused, with its Payload stream after the header.
+    /// Creates the Reply to a Call that `provided` these chunks, all unused, with the Payload stream after the header.
     #[must_use]
     pub const fn new(family: Family, xid: u32, credit: Credit, provided: &Chunks<'a>) -> Self {
-        Self { family, xid, credit, place: ReplyPlace::Inline, room: ReplyRoom::of(provided) }
+        Self { family, xid, credit, place: ReplyPlace::Inline, chunks: ReplyChunks::new(provided) }
     }
 
     /// Sets `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there are more numbers than Write chunks, or a number exceeds the length of its chunk.
+    /// A [`ReplyError`] if there are more numbers than Write chunks, or a number exceeds the length of the chunk.
     pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
-        Ok(Self { room: self.room.with_writes(written)?, ..self })
+        Ok(Self { chunks: self.chunks.with_writes(written)?, ..self })
     }
 
     /// Puts the Payload stream, `length` octets, in the Reply chunk.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there is no Reply chunk, or it is too small.
+    /// A [`ReplyError`] if there is no Reply chunk, or the Reply chunk is too small.
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
-        Ok(Self { place: ReplyPlace::ReplyChunk, room: self.room.with_reply(length)?, ..self })
+        Ok(Self { place: ReplyPlace::ReplyChunk, chunks: self.chunks.with_reply(length)?, ..self })
     }
 
     const fn header_type(&self) -> u32 {
@@ -86,17 +86,17 @@ encodable! {
 
 impl Emit for ReplyHeaderV2<'_> {
     fn emit<S: Sink>(&self, sink: &mut S) {
-        let Self { family, xid, credit, place, room } = *self;
+        let Self { family, xid, credit, place, chunks } = *self;
         Prefix { xid, version: VERSION, credit: credit.0, procedure: Procedure(self.header_type()) }.emit(sink);
-        let reply = room.reply.filter(|_| place == ReplyPlace::ReplyChunk);
-        let returned = room.returned();
+        let reply = chunks.reply.filter(|_| place == ReplyPlace::ReplyChunk);
+        let returned = chunks.returned();
         if family == Family::A {
             sink.word(HeaderFlags::RESPONSE.bits());
             // `rdma_inv_handle`, which has no meaning here.
             sink.word(0);
             ReadList::new(&[]).emit(sink);
         }
-        room.writes.emit(sink, Some(returned.writes));
+        chunks.writes.emit(sink, Some(returned.writes));
         if family == Family::A || place == ReplyPlace::ReplyChunk {
             WriteChunk::emit_optional(reply, sink, Some(returned.reply));
         }

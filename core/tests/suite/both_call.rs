@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use rpcrdma::endpoint::channel::{Arrival, Negotiation};
+use rpcrdma::endpoint::channel::{Arrival, ChannelTerms, Negotiation};
 use rpcrdma::endpoint::requester::{self, End};
 use rpcrdma::endpoint::responder;
 use rpcrdma::endpoint::{CallId, Channel, Limits, Requester, Responder, Terms, Version, Versions};
@@ -72,7 +72,7 @@ impl Peer {
     }
 
     fn agree(&mut self) {
-        let (calls, answers) = self.channel.terms(true).unwrap();
+        let ChannelTerms { calls, answers } = self.channel.terms(true).unwrap();
         self.requester.agree(calls);
         self.responder.agree(answers);
     }
@@ -91,7 +91,7 @@ impl Peer {
         let xid = 2 * self.begun + u32::from(call_only);
         let head = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
         let call = if call_only {
-            self.requester.call_only(&head, length)
+            self.requester.call_one_way(&head, length)
         } else {
             let call = requester::Call {
                 head: &head,
@@ -99,7 +99,7 @@ impl Peer {
                 arguments: &[],
                 results: &[],
                 reply_length: 20 * SIZE,
-                largest_room: 0,
+                largest_capacity: 0,
             };
             self.requester.call(&call)
         };
@@ -260,7 +260,7 @@ fn settle(here: &mut Peer, there: &mut Peer) {
 }
 
 #[test]
-fn ends_that_use_up_their_credits_with_calls_answer_them_all() {
+fn ends_that_spend_all_credits_on_calls_still_answer() {
     const CALLS: u32 = 16;
     for family in [Family::A, Family::B] {
         let versions = Versions::from(Version::Two(family));

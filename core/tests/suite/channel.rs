@@ -1,11 +1,11 @@
 //! Version negotiation, transport properties and control messages of version 2, in both formats. The words were written
 //! by hand from the drafts. `v2_rules.rs` says which rule is tested where.
 
-use rpcrdma::endpoint::channel::{Arrival, HostAuthentication, HostAuthenticationTooLong, Negotiation};
+use rpcrdma::endpoint::channel::{Arrival, ChannelTerms, HostAuthentication, HostAuthenticationTooLong, Negotiation};
 use rpcrdma::endpoint::requester::{self, End, Memory};
 use rpcrdma::endpoint::responder::{self, CallMessage};
-use rpcrdma::endpoint::{Channel, Item, Limits, Requester, Responder, Terms, Version, Versions};
-use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, Properties, ReverseDirection};
+use rpcrdma::endpoint::{Channel, Item, Limits, RegisteredMemory, Requester, Responder, Terms, Version, Versions};
+use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, Properties, PropertyValue, ReverseDirection};
 
 use crate::support::null::{null, octets};
 
@@ -62,7 +62,7 @@ fn client(versions: Versions) -> Channel {
 }
 
 #[test]
-fn a_client_begins_with_its_properties_in_at_most_1024_octets() {
+fn a_client_begins_with_properties_in_1024_octets() {
     for (versions, first) in [
         (ANY, Some(properties(B, 8))),
         (Versions::TWO_B, Some(properties(B, 8))),
@@ -114,7 +114,7 @@ fn a_client_goes_on_as_the_server_answers() {
 
 /// A first message, what a server makes of it, and what it answers.
 #[test]
-fn a_server_takes_the_version_of_the_first_message_or_says_which_it_has() {
+fn a_server_takes_the_first_version_or_reports_its_own() {
     use Negotiation::{Agreed, Pending};
     let null_1 = [7, 1, 32, 0, 0, 0, 0, 7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0];
     let null_a = [&[7, 2, 8 << 16 | 1, 0, 0, 0, 0, 0, 0][..], &null_1[7..]].concat();
@@ -178,17 +178,17 @@ fn thresholds_are_what_one_end_sends_and_the_other_receives() {
             version,
             ..Terms::default()
         };
-        assert_eq!(agreed(version).terms(true), Some((terms, terms)), "{version}");
+        assert_eq!(agreed(version).terms(true), Some(ChannelTerms { calls: terms, answers: terms }), "{version}");
         let mut channel = client(Versions::from(version));
         assert_eq!(hears(&mut channel, &properties_with(version, credit(version), 16_384, 1024)), Arrival::Properties);
-        let (calls, answers) = channel.terms(false).unwrap();
+        let ChannelTerms { calls, answers } = channel.terms(false).unwrap();
         assert_eq!((calls.call_threshold, calls.reply_threshold), (1024, 8192), "{version}");
         assert_eq!((answers.call_threshold, answers.reply_threshold), (8192, 1024), "{version}");
         // Without properties of the peer, both are 4096 at most.
         let mut channel = client(Versions::from(version));
         let grant: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 1, 0, 0, 0, 0, 0] } else { &[0, 2, 9, 5] };
         assert_eq!(hears(&mut channel, grant), Arrival::Nothing);
-        let (calls, _) = channel.terms(false).unwrap();
+        let calls = channel.terms(false).unwrap().calls;
         assert_eq!((calls.call_threshold, calls.reply_threshold), (2048, 4096), "{version}");
     }
     assert_eq!(client(ANY).terms(false), None, "nothing is agreed");
@@ -196,7 +196,7 @@ fn thresholds_are_what_one_end_sends_and_the_other_receives() {
 
 /// Messages with properties after the first of the server, and the error that answers the last of them.
 #[test]
-fn properties_that_cannot_be_read_or_come_too_late_are_answered_and_change_nothing() {
+fn invalid_or_late_properties_are_answered_and_change_nothing() {
     for (name, a, b, error) in [
         ("a number of three octets", &[0, 2, 0, 5, 0, 1, 1, 3, 0][..], &[0, 2, 0, 7, 1, 1, 3, 0][..], 3),
         ("past the end of the message", &[0, 2, 0, 5, 0, 1, 1, 8, 0], &[0, 2, 0, 7, 1, 1, 8, 0], 3),
@@ -247,7 +247,7 @@ fn properties_come_in_several_messages_and_unknown_ones_are_ignored() {
 /// in the message is not heeded either if something after it is wrong.
 #[test]
 fn each_property_has_a_default_a_value_and_wrong_values() {
-    let numbers = |channel: &Channel| channel.peer_properties().unwrap().numbers().map(|(_, number)| number);
+    let numbers = |channel: &Channel| channel.peer_properties().unwrap().numbers().map(|property| property.value);
     let defaults = [4096, 4096, 1_048_576, 16, 0];
     for which in 1..=5 {
         for (value, number) in [
@@ -274,7 +274,7 @@ fn each_property_has_a_default_a_value_and_wrong_values() {
                 if let Some(number) = number {
                     (expected[other - 1], expected[which - 1]) = (7, number);
                 }
-                assert_eq!(numbers(&channel), expected, "{name}");
+                assert_eq!(numbers(&channel), expected.map(PropertyValue::Uint32), "{name}");
                 // The credits of a message that cannot be read do not count, so these let the error go.
                 let grant: &[u32] = if version == A { &[0, 2, 32 << 16 | 8, 1, 0, 0, 0, 0, 0] } else { &[0, 2, 9, 5] };
                 assert_eq!(hears(&mut channel, grant), Arrival::Nothing, "{name}");
@@ -332,7 +332,7 @@ fn segments_of_call(
     let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0] } else { &[0, 2, 9, 7] };
     let message = [start, &[4, 3, 4, octets_most, 4, 4, count_most, 2, 4, 256, 1, 4, 256]].concat();
     assert_eq!(hears(&mut channel, &message), Arrival::Properties);
-    let mut requester = Requester::<4, 8>::new(channel.terms(true).unwrap().0, 4, 0x1_0000);
+    let mut requester = Requester::<4, 8>::new(channel.terms(true).unwrap().calls, 4, 0x1_0000);
     requester.limit_segments(channel.segment_limits().unwrap());
     requester.permit(1);
     let head = octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
@@ -343,21 +343,21 @@ fn segments_of_call(
         arguments: &items,
         results,
         reply_length: 28,
-        largest_room: 0,
+        largest_capacity: 0,
     };
     requester.call(&call).ok()?;
     let mut registered = Vec::new();
     while let Some(requester::Output::Register { call, region, memory }) = requester.poll(&mut [0; 1024]).unwrap() {
         let (Memory::Argument(range) | Memory::Result(_, range) | Memory::Reply(range)) = memory;
         registered.push(range.end - range.start);
-        let memory = Some((0xa0 + u32::from(region), 0x1000));
+        let memory = Some(RegisteredMemory { handle: 0xa0 + u32::from(region), offset: 0x1000 });
         requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
     }
     Some(registered)
 }
 
 #[test]
-fn calls_have_no_larger_and_no_more_segments_than_the_peer_takes() {
+fn calls_keep_to_the_segment_limits_of_the_peer() {
     for (octets_most, count_most, lengths) in [
         (1_048_576, 16, Some(&[700, 1000][..])),
         (1000, 2, Some(&[700, 1000])),
@@ -379,7 +379,7 @@ fn calls_have_no_larger_and_no_more_segments_than_the_peer_takes() {
 
 /// Calls and Replies that are short enough to be sent whole: results in chunks are the caller's wish.
 #[test]
-fn results_travel_in_the_send_if_the_peer_takes_too_few_segments() {
+fn results_are_inline_if_the_peer_takes_too_few_segments() {
     for (limits, results, lengths) in [
         ((4, 16), &[8][..], &[4, 4][..]),
         // No segment can have fewer than four octets.
@@ -473,7 +473,7 @@ fn properties_and_errors_wait_for_credits() {
 
 /// While a Call of several Sends is half sent, its next part grants what a grant would.
 #[test]
-fn a_grant_waits_for_the_next_part_of_a_message_unless_that_has_no_credit() {
+fn a_grant_waits_for_the_next_part_with_a_credit() {
     for (credit, said) in [(30, None), (2, Some(12 + 1))] {
         let mut channel = agreed(B);
         channel.send(ROOM, &mut octets(&[7, 2, 0, 9, 100]));
@@ -488,18 +488,21 @@ fn a_grant_waits_for_the_next_part_of_a_message_unless_that_has_no_credit() {
 
 /// The parts of a message after one that cannot be read are dropped without a word, since that one was answered.
 #[test]
-fn a_message_is_answered_once_for_all_parts_that_cannot_be_read() {
+fn a_message_with_several_unreadable_parts_is_answered_once() {
     let mut channel = agreed(A);
     assert_eq!(hears(&mut channel, &[9, 2, 1, 0, 2, 0, 0, 0, 0]), Arrival::Call);
     let unreadable = [9, 2, 1, 0, 2, 0, 1];
-    assert_eq!(hears(&mut channel, &unreadable), Arrival::BrokenCall(9, ErrorBodyV2::Void(ErrorCode::BAD_XDR)));
+    assert_eq!(
+        hears(&mut channel, &unreadable),
+        Arrival::BrokenCall { xid: 9, error: ErrorBodyV2::Void(ErrorCode::BAD_XDR) }
+    );
     assert_eq!(hears(&mut channel, &unreadable), Arrival::Nothing);
     assert_eq!(says(&mut channel).map(|said| said[3]), Some(1), "a grant after half of the credits, and no error");
     assert_eq!(says(&mut channel), None);
 }
 
 #[test]
-fn a_channel_is_silent_once_version_1_is_agreed_and_errors_are_sent() {
+fn a_channel_of_version_1_is_silent_after_its_errors() {
     assert!(Channel::client(Versions::ONE, OWN).is_silent());
     assert!(!agreed(B).is_silent());
     let mut server = Channel::server(ANY, OWN);
@@ -575,7 +578,7 @@ fn serve(channel: &mut Channel, responder: &mut Server, send: &[u8], reply: &[u8
 
 /// A thousand NULL calls in each version, from the set-up on.
 #[test]
-fn calls_are_made_and_answered_in_the_version_that_was_agreed() {
+fn calls_and_answers_have_the_agreed_version() {
     for (offered, accepted, version) in [
         (Versions::ONE, ANY, Version::One),
         (ANY, ANY, B),
@@ -590,7 +593,8 @@ fn calls_are_made_and_answered_in_the_version_that_was_agreed() {
         assert_eq!(here.negotiation(), Negotiation::Agreed(version));
         let mut requester = Client::new(Terms::default(), 4, 4096);
         let mut responder = Server::new(Terms::default(), Limits::new());
-        if let (Some((calls, _)), Some((_, answers))) = (here.terms(true), there.terms(true)) {
+        if let (Some(here), Some(there)) = (here.terms(true), there.terms(true)) {
+            let (calls, answers) = (here.calls, there.answers);
             requester.agree(calls);
             responder.agree(answers);
         }
@@ -618,7 +622,7 @@ fn calls_wait_for_credits_and_go_on_with_a_grant() {
         let mut channel = client(Versions::from(version));
         let first = if version == A { 8 << 16 | 1 } else { 2 };
         assert_eq!(hears(&mut channel, &properties(version, first)), Arrival::Properties);
-        let mut requester = Client::new(channel.terms(true).unwrap().0, 4, 4096);
+        let mut requester = Client::new(channel.terms(true).unwrap().calls, 4, 4096);
         for xid in 1..=4 {
             null(&mut requester, xid);
         }

@@ -3,7 +3,9 @@
 use rpcrdma::endpoint::channel::Arrival;
 use rpcrdma::endpoint::requester::{self, End};
 use rpcrdma::endpoint::responder::{self, CallMessage, Form};
-use rpcrdma::endpoint::{CallId, Channel, InputError, Item, Limits, Requester, Responder, Terms, Version, Versions};
+use rpcrdma::endpoint::{
+    CallId, Channel, InputError, Item, Limits, RegisteredMemory, Requester, Responder, Terms, Version, Versions,
+};
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, Properties};
 
 const A: Version = Version::Two(Family::A);
@@ -57,7 +59,7 @@ fn calling(version: Version, message: &[u32], reply: u32) -> (Caller, CallId) {
 fn make(requester: &mut Caller, message: &[u32], reply: u32) -> CallId {
     let head = octets(message);
     let (length, reply_length) = (head.len() as u32, reply * 4);
-    let call = requester::Call { head: &head, length, arguments: &[], results: &[], reply_length, largest_room: 0 };
+    let call = requester::Call { head: &head, length, arguments: &[], results: &[], reply_length, largest_capacity: 0 };
     requester.call(&call).unwrap()
 }
 
@@ -206,7 +208,7 @@ fn a_call_is_sent_in_parts_and_put_together() {
 
 /// A Reply of 40 words fits in no Send.
 #[test]
-fn a_reply_of_the_greatest_length_that_is_continued_needs_no_reply_chunk() {
+fn a_reply_within_the_continued_length_needs_no_reply_chunk() {
     for version in [A, B] {
         for (most, expected) in [(160, 0), (159, 1)] {
             let mut requester = Caller::new(terms(version), 4, 0x1_0000);
@@ -221,7 +223,7 @@ fn a_reply_of_the_greatest_length_that_is_continued_needs_no_reply_chunk() {
 }
 
 #[test]
-fn a_reply_that_fits_nowhere_is_sent_in_parts_and_put_together() {
+fn a_reply_that_fits_nowhere_is_sent_in_parts() {
     for version in [A, B] {
         let (mut responder, call) = asked_by(version, &null(version));
         let message = reply_of(34);
@@ -250,7 +252,7 @@ fn a_reply_that_fits_nowhere_is_sent_in_parts_and_put_together() {
 
 /// The Write list comes with the last part, after the RDMA Writes; so does the invalidation.
 #[test]
-fn what_is_not_reduced_is_continued_though_the_reply_chunk_is_too_small() {
+fn an_unreduced_reply_is_continued_beside_a_small_reply_chunk() {
     for version in [A, B] {
         let chunks = [0xa0, 0, 1, 1, 0xa0, 8, 0, 0x1000, 0, 0];
         let start: &[u32] = if version == A { &[7, 2, 3, 0, 0] } else { &[7, 2, 3, 10] };
@@ -353,7 +355,7 @@ impl Answering {
             Arrival::Call | Arrival::CallPart => {
                 self.responder.handle(responder::Input::Received { receive: 5, octets: &octets }).unwrap();
             }
-            Arrival::BrokenCall(xid, error) => {
+            Arrival::BrokenCall { xid, error } => {
                 self.responder.handle(responder::Input::Broken { xid, error }).unwrap();
             }
             _ => {}
@@ -410,7 +412,7 @@ fn a_call_of_the_greatest_length_is_collected() {
 
 /// The channel of a connection passes no such Send on; a driver may have none.
 #[test]
-fn a_responder_keeps_calls_apart_and_answers_no_reply_without_a_channel() {
+fn a_responder_without_a_channel_keeps_calls_apart() {
     for version in [A, B] {
         let mut responder = Server::new(terms(version), Limits::new());
         responder.permit(100);
@@ -446,7 +448,7 @@ fn a_responder_keeps_calls_apart_and_answers_no_reply_without_a_channel() {
 }
 
 #[test]
-fn a_call_that_is_too_large_is_answered_and_the_rest_discarded() {
+fn a_call_too_large_is_answered_and_the_rest_discarded() {
     for version in [A, B] {
         for goes_on in [true, false] {
             let mut end = Answering::new(version, Limits::new().with_octets(80));
@@ -488,11 +490,11 @@ fn what_one_peer_can_have_collected_is_bounded() {
 
 /// The last part or another message after a part of a call, what the error is for, and its code.
 #[test]
-fn what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code() {
+fn each_error_in_parts_of_a_call_has_its_code() {
     for version in [A, B] {
         let call = call_of(0);
         let read = [1, 40, 0xa0, 8, 0, 0x1000];
-        let (is_7, is_8) = (Arrival::BrokenCall(7, INVAL_CONT), Arrival::Nothing);
+        let (is_7, is_8) = (Arrival::BrokenCall { xid: 7, error: INVAL_CONT }, Arrival::Nothing);
         let mut cases = vec![
             ("another call", last(version, 8, &[], &call), is_8, vec![8, 5]),
             ("a part of another call", middle(version, 8, &call, 5), is_8, vec![8, 5]),
@@ -506,7 +508,7 @@ fn what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code() {
             (
                 "lists that end early",
                 last(version, 7, &[1], &[])[..7 + usize::from(version == A)].to_vec(),
-                Arrival::BrokenCall(7, ErrorBodyV2::Void(ErrorCode::BAD_XDR)),
+                Arrival::BrokenCall { xid: 7, error: ErrorBodyV2::Void(ErrorCode::BAD_XDR) },
                 vec![7, 2],
             ),
         ];
@@ -543,7 +545,7 @@ const INVAL_CONT: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::INVAL_CONT);
 /// A Call with a Reply chunk, and what ends it if a Reply in that chunk comes: after half of the Call, and after a part of another
 /// Reply. A Responder may continue any Reply.
 #[test]
-fn a_reply_in_the_reply_chunk_answers_the_whole_call_and_nothing_else() {
+fn a_reply_in_the_reply_chunk_answers_the_whole_call() {
     for version in [A, B] {
         for (credits, reply_begins, end) in
             [(100, false, End::LongReply(24)), (100, true, End::BadReply), (1, false, End::BadReply)]
@@ -554,7 +556,7 @@ fn a_reply_in_the_reply_chunk_answers_the_whole_call_and_nothing_else() {
             requester.permit(credits);
             let call = make(&mut requester, &message, 40);
             assert_eq!(asked(&mut requester, &message).1.len(), 1, "it has a Reply chunk");
-            let memory = Some((0xa0, 0x1000));
+            let memory = Some(RegisteredMemory { handle: 0xa0, offset: 0x1000 });
             requester.handle(requester::Input::Registered { call, region: 0, memory }).unwrap();
             assert_eq!(asked(&mut requester, &message).0.len() > 1, credits > 1, "it has several Sends");
             if reply_begins {
@@ -614,7 +616,7 @@ fn a_continued_reply_may_have_any_length() {
             arguments: &[],
             results: &[],
             reply_length: u32::MAX,
-            largest_room: 0,
+            largest_capacity: 0,
         };
         requester.call(&call).unwrap();
         asked(&mut requester, &call_of(0));
@@ -626,7 +628,7 @@ fn a_continued_reply_may_have_any_length() {
 
 /// The Responder could not tell where the next message begins.
 #[test]
-fn a_call_is_sent_to_its_end_whatever_becomes_of_it() {
+fn a_begun_call_is_sent_to_its_end() {
     let system = End::ErrorV2(ErrorBodyV2::Void(ErrorCode::SYSTEM));
     for version in [A, B] {
         let error: &[u32] = if version == A { &[7, 2, 1, 4, 1, 100] } else { &[7, 2, 9, 4, 100] };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rpcrdma::endpoint::requester::{self, CallRefusal, End};
 use rpcrdma::endpoint::responder::{self, CallMessage, Form, ReplyFault};
-use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Limits, RegisteredMemory, Requester, Responder, Terms};
 use rpcrdma::private_data::{Agreement, PrivateData};
 use rpcrdma::rpc::{self, Auth, Flavor, GssCredential, GssProcedure, GssService};
 use rpcrdma::segment::Segment;
@@ -93,7 +93,7 @@ impl Pair {
     }
 
     fn registered(&mut self, region: u16, handle: u32) -> Vec<String> {
-        let memory = Some((handle, 0x1000));
+        let memory = Some(RegisteredMemory { handle, offset: 0x1000 });
         self.requester.handle(requester::Input::Registered { call: self.call.unwrap(), region, memory }).unwrap();
         self.requester_outputs(call_head(XID, Auth::NONE))
     }
@@ -170,7 +170,7 @@ fn reply_head(xid: u32) -> &'static [u8] {
 
 /// A Call of `length` octets whose reply has at most `reply_length`.
 fn plain(head: &[u8], length: u32, reply_length: u32) -> requester::Call<'_> {
-    requester::Call { head, length, arguments: &[], results: &[], reply_length, largest_room: 0 }
+    requester::Call { head, length, arguments: &[], results: &[], reply_length, largest_capacity: 0 }
 }
 
 fn null() -> &'static [u8] {
@@ -258,7 +258,7 @@ fn a_reply_that_fits_leaves_the_reply_chunk_unused() {
 }
 
 #[test]
-fn a_reply_chunk_beside_a_write_chunk_is_left_unused_too() {
+fn a_reply_chunk_beside_a_write_chunk_stays_unused() {
     let mut pair = Pair::new();
     pair.call(&requester::Call { results: &[9], ..plain(null(), 40, 3000) });
     pair.registered(0, 0x51);
@@ -288,7 +288,7 @@ fn a_call_that_is_answered_tells_its_length_no_more() {
 
 /// 976 octets of reply with a header of 48 are 1024.
 #[test]
-fn a_reply_chunk_is_given_from_the_first_octet_too_many_on() {
+fn a_reply_chunk_is_offered_from_one_octet_too_many() {
     assert_eq!(Pair::new().call(&plain(null(), 40, 996)), ["send 7 1 20 0 0 0 0 + [0..40]"]);
     assert_eq!(Pair::new().call(&plain(null(), 40, 1000)), ["register 0 Reply(0..1000)"]);
     assert_eq!(Pair::new().call(&plain(null(), 996, 24)), ["send 7 1 20 0 0 0 0 + [0..996]"]);
@@ -296,7 +296,7 @@ fn a_reply_chunk_is_given_from_the_first_octet_too_many_on() {
 }
 
 #[test]
-fn a_long_call_still_has_its_items_reduced_and_segments_have_a_length() {
+fn a_long_call_has_reduced_items_and_limited_segments() {
     let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
     let call = requester::Call { arguments: &[Item { position: 1048, length: 1501 }], ..plain(null(), 3000, 24) };
     let regions = [
@@ -416,7 +416,7 @@ fn results_of_a_protected_call_are_in_no_write_chunk() {
 }
 
 #[test]
-fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
+fn a_bad_header_is_answered_as_section_4_5_requires() {
     let head = null();
     let with = |header: &[u32], payload: &[u8]| -> Vec<u8> {
         header.iter().flat_map(|word| word.to_be_bytes()).chain(payload.iter().copied()).collect()
@@ -473,7 +473,7 @@ fn a_call_that_requests_no_credits_is_carried_out() {
 
 /// Section 4.5.2: the header is valid, and the chunk has no place among the arguments. The chunks for the reply come back unused.
 #[test]
-fn a_read_chunk_beyond_the_payload_stream_is_answered_with_garbage_args() {
+fn a_read_chunk_beyond_the_stream_gets_garbage_args() {
     let gss = GssCredential {
         version: 1,
         procedure: GssProcedure::DATA,
@@ -507,7 +507,7 @@ fn a_read_chunk_beyond_the_payload_stream_is_answered_with_garbage_args() {
 
 /// The header is kept until the reply: 28 octets, and 24 for each segment.
 #[test]
-fn a_header_that_is_longer_than_the_responder_keeps_is_err_chunk() {
+fn a_header_longer_than_the_responder_keeps_is_err_chunk() {
     type Small = Responder<4, 76, 4>;
     let read = |at: u32| [1, at, 5, 4, 0, 0];
     let ask = |reads: &[[u32; 6]]| {
@@ -595,7 +595,7 @@ fn no_more_octets_in_one_transfer_than_the_adapter_moves() {
 
 /// An RDMA Read has ended the connection; on a new one, the Call is sent again.
 #[test]
-fn section_4_5_3_a_call_whose_rdma_failed_is_err_chunk_on_the_next_connection() {
+fn a_call_whose_rdma_failed_is_err_chunk_after_reconnecting() {
     let mut pair = Pair::new();
     pair.call(&plain(null(), 2000, 24));
     pair.registered(0, 0x51);
@@ -633,7 +633,7 @@ fn a_reply_without_room_is_err_chunk() {
 
 /// All chunks come back in the header of the reply: 32 octets, and 16 for each segment.
 #[test]
-fn a_call_to_which_no_reply_fits_is_refused_before_it_is_delivered() {
+fn a_call_without_space_for_a_reply_is_not_delivered() {
     let with = |lists: &[u32], segments: u32, length: u32, rest: &[u32]| -> Vec<u8> {
         let segments = [0x51, length, 0, 0x1000].repeat(segments as usize);
         let words = [&[7, 1, 1, 0, 0][..], lists, &segments, rest].concat();
@@ -662,7 +662,7 @@ fn a_segment_may_end_with_the_address_space() {
 }
 
 #[test]
-fn a_reply_that_is_not_sound_is_dropped_without_a_word() {
+fn an_invalid_reply_is_dropped_silently() {
     let mut pair = Pair::new();
     pair.call(&requester::Call { results: &[1000], ..plain(null(), 40, 40) });
     pair.registered(0, 0x51);
@@ -698,7 +698,7 @@ fn a_reply_that_is_not_sound_is_dropped_without_a_word() {
 }
 
 #[test]
-fn a_write_chunk_is_filled_in_order_and_its_result_fits() {
+fn a_write_chunk_is_filled_in_order() {
     let mut pair = Pair::with(Terms::default(), 100, Limits::default());
     pair.call(&requester::Call { results: &[200], ..plain(null(), 40, 40) });
     pair.registered(0, 0x51);
@@ -758,7 +758,7 @@ fn never_more_calls_than_granted() {
 
 /// There are as many Receives as credits, so each Receive that is not back holds back a credit.
 #[test]
-fn a_credit_is_used_again_when_the_receive_of_the_reply_can_be() {
+fn a_credit_is_reused_once_the_replys_receive_is_released() {
     let mut pair = Pair::new();
     pair.responder.grant(1).unwrap();
     pair.call(&plain(null(), 2000, 24));
@@ -775,7 +775,7 @@ fn a_credit_is_used_again_when_the_receive_of_the_reply_can_be() {
 }
 
 #[test]
-fn a_peer_that_sends_more_than_was_granted_is_cut_off() {
+fn a_peer_beyond_its_grant_is_disconnected() {
     let mut pair = Pair::new();
     pair.call(&plain(null(), 40, 24));
     for _ in 0..4 {
@@ -792,7 +792,7 @@ fn a_peer_that_sends_more_than_was_granted_is_cut_off() {
 
 /// Its Receives come back before the Call is assembled, so Receives alone do not limit the peer to its grant.
 #[test]
-fn a_peer_that_has_more_pulled_than_was_granted_is_cut_off() {
+fn a_peer_with_more_reads_than_granted_is_disconnected() {
     let mut pair = Pair::new();
     pair.responder.grant(2).unwrap();
     pair.call(&plain(null(), 2000, 24));
@@ -864,7 +864,7 @@ fn null_call(xid: u8) -> Vec<u8> {
 }
 
 #[test]
-fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
+fn a_call_that_cannot_be_posted_is_err_chunk() {
     use responder::{Input, Output};
     let mut pair = Pair::new();
     pair.responder.limit_reads(1);
@@ -903,7 +903,7 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
 }
 
 #[test]
-fn a_call_is_answered_with_err_chunk_only_after_all_of_its_rdma_reads() {
+fn err_chunk_waits_for_all_rdma_reads_of_the_call() {
     use responder::{Input, Output};
     for posted in 0..3_usize {
         for reads in [3, u32::MAX] {
@@ -937,7 +937,7 @@ fn a_call_is_answered_with_err_chunk_only_after_all_of_its_rdma_reads() {
 }
 
 #[test]
-fn a_read_that_is_complete_is_neither_postponed_nor_not_posted() {
+fn a_complete_read_cannot_be_postponed() {
     use responder::{Input, Output};
     let mut pair = Pair::new();
     pair.responder.limit_reads(1);
@@ -955,7 +955,7 @@ fn a_read_that_is_complete_is_neither_postponed_nor_not_posted() {
 }
 
 #[test]
-fn what_is_postponed_is_asked_for_again_and_other_calls_go_on() {
+fn a_postponed_transfer_is_requested_again_without_delaying_others() {
     use responder::{Input, Output};
     let mut pair = Pair::new();
     pair.responder.limit_reads(1);
@@ -999,7 +999,7 @@ fn what_is_postponed_is_asked_for_again_and_other_calls_go_on() {
 }
 
 #[test]
-fn the_last_rdma_write_of_a_result_may_not_be_posted_after_all() {
+fn the_last_rdma_write_may_fail_to_be_posted() {
     use responder::{Input, Output};
     let mut pair = Pair::new();
     pair.call(&requester::Call { results: &[200], ..plain(null(), 40, 40) });
@@ -1018,7 +1018,7 @@ fn the_last_rdma_write_of_a_result_may_not_be_posted_after_all() {
 }
 
 #[test]
-fn remote_invalidation_only_if_both_announced_it_and_only_of_that_call() {
+fn remote_invalidation_needs_both_announcements_and_that_calls_handle() {
     let terms = Terms { remote_invalidation: true, ..Terms::default() };
     for (terms, handle, expected) in [
         (terms, Some(0x51), "done Reply { receive: 9, payload: 48..72 } []"),
@@ -1061,7 +1061,7 @@ fn what_is_invalidated_remotely_is_a_handle_of_memory() {
 
 /// The Responder does not know, and may still write: nothing is fenced before it has replied.
 #[test]
-fn a_cancelled_call_keeps_its_memory_and_its_credit_until_its_reply() {
+fn a_cancelled_call_keeps_memory_and_credit_until_its_reply() {
     for remote_invalidation in [false, true] {
         let terms = Terms { remote_invalidation, ..Terms::default() };
         let mut pair = Pair::with(terms, 0x1_0000, Limits::default());
@@ -1092,7 +1092,7 @@ fn a_cancelled_call_keeps_its_memory_and_its_credit_until_its_reply() {
 }
 
 #[test]
-fn a_cancelled_call_ends_with_the_connection_that_never_brings_its_reply() {
+fn a_cancelled_call_without_a_reply_ends_with_the_connection() {
     let mut pair = Pair::new();
     pair.call(&plain(null(), 40, 3000));
     pair.registered(0, 0x51);
@@ -1114,7 +1114,7 @@ fn an_error_is_an_answer_to_a_cancelled_call_too() {
 }
 
 #[test]
-fn a_call_cancelled_while_it_waits_for_a_credit_takes_none() {
+fn a_call_cancelled_while_waiting_takes_no_credit() {
     let mut pair = Pair::new();
     pair.call(&plain(null(), 40, 24));
     let first = pair.call;
@@ -1149,9 +1149,11 @@ fn a_handle_is_given_once() {
     pair.call(&plain(null(), 40, 3000));
     pair.registered(0, 0x51);
     let call = pair.call.unwrap();
-    let again = requester::Input::Registered { call, region: 1, memory: Some((0x51, 0)) };
+    let again =
+        requester::Input::Registered { call, region: 1, memory: Some(RegisteredMemory { handle: 0x51, offset: 0 }) };
     assert_eq!(pair.requester.handle(again), Err(InputError::HandleInUse));
-    let twice = requester::Input::Registered { call, region: 0, memory: Some((0x53, 0)) };
+    let twice =
+        requester::Input::Registered { call, region: 0, memory: Some(RegisteredMemory { handle: 0x53, offset: 0 }) };
     assert_eq!(pair.requester.handle(twice), Err(InputError::Unexpected));
     assert_eq!(pair.registered(1, 0x52).len(), 1);
     let early = requester::Input::Invalidated { call, region: 0 };
@@ -1160,7 +1162,7 @@ fn a_handle_is_given_once() {
 
 /// Until an invalidation is complete the adapter still has the handle, and the peer may use it.
 #[test]
-fn a_handle_is_not_given_again_while_its_invalidation_is_pending() {
+fn a_handle_with_a_pending_invalidation_is_not_reused() {
     let mut pair = Pair::new();
     pair.call(&plain(null(), 40, 3000));
     pair.registered(0, 0x51);
@@ -1170,7 +1172,11 @@ fn a_handle_is_not_given_again_while_its_invalidation_is_pending() {
     let first = pair.call;
     assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
     assert_eq!(pair.call(&plain(call_head(8, Auth::NONE), 40, 3000)), ["register 0 Reply(0..3000)"]);
-    let again = requester::Input::Registered { call: pair.call.unwrap(), region: 0, memory: Some((0x51, 0)) };
+    let again = requester::Input::Registered {
+        call: pair.call.unwrap(),
+        region: 0,
+        memory: Some(RegisteredMemory { handle: 0x51, offset: 0 }),
+    };
     assert_eq!(pair.requester.handle(again), Err(InputError::HandleInUse));
     let second = std::mem::replace(&mut pair.call, first);
     assert_eq!(pair.invalidated(0), ["done Reply { receive: 9, payload: 48..72 } []"]);
@@ -1276,14 +1282,14 @@ fn both_directions_have_their_own_credits_and_xids() {
     there.call(&plain(null(), 40, 24));
     back.call(&plain(null(), 40, 24));
     for pair in [&mut there, &mut back] {
-        assert_eq!(Direction::of(&pair.wire, |xid| pair.requester.awaits(xid)), Direction::Call);
+        assert_eq!(Direction::detect(&pair.wire, |xid| pair.requester.awaits(xid)), Direction::Call);
         assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"]);
     }
     back.responder.grant(1).unwrap();
     for (pair, granted) in [(&mut there, 4), (&mut back, 1)] {
         pair.reply(24, &[]);
         pair.sent();
-        assert_eq!(Direction::of(&pair.wire, |xid| pair.requester.awaits(xid)), Direction::Reply);
+        assert_eq!(Direction::detect(&pair.wire, |xid| pair.requester.awaits(xid)), Direction::Reply);
         pair.received_by_requester(None);
         let free = (100..104).filter(|&xid| {
             pair.requester.call(&plain(call_head(xid, Auth::NONE), 40, 24)).unwrap();
@@ -1304,7 +1310,7 @@ fn a_reverse_responder_without_chunks_answers_err_chunk_to_any() {
         let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits::NO_CHUNKS);
         assert_eq!(pair.call(&call).len(), 1);
         pair.registered(0, 0x51);
-        assert_eq!(Direction::of(&pair.wire, |_| false), Direction::Call);
+        assert_eq!(Direction::detect(&pair.wire, |_| false), Direction::Call);
         assert_eq!(pair.received_by_responder(), ["release 5", "send 7 1 4 4 2 + []"]);
     }
 }
@@ -1312,7 +1318,7 @@ fn a_reverse_responder_without_chunks_answers_err_chunk_to_any() {
 /// A Requester that pulls long replies, and a Responder that provides them, with the Call it was given.
 fn read_read(call: &requester::Call<'_>) -> Pair {
     let mut pair = Pair::new();
-    pair.requester.pull_replies();
+    pair.requester.read_provided_replies();
     pair.responder.provide_replies(u32::MAX);
     pair.call(call);
     pair
@@ -1320,7 +1326,7 @@ fn read_read(call: &requester::Call<'_>) -> Pair {
 
 impl Pair {
     fn provided(&mut self, handle: u32) -> Vec<String> {
-        let (call, memory) = (self.answer.unwrap(), Some((handle, 0x9000)));
+        let (call, memory) = (self.answer.unwrap(), Some(RegisteredMemory { handle, offset: 0x9000 }));
         self.responder.handle(responder::Input::Registered { call, memory }).unwrap();
         self.responder_outputs(reply_head(XID))
     }
@@ -1337,7 +1343,7 @@ impl Pair {
 }
 
 #[test]
-fn rfc_5666_section_3_5_a_long_reply_is_pulled_and_done_is_said() {
+fn a_provided_reply_is_read_and_answered_with_done() {
     let mut pair = read_read(&plain(null(), 40, 3000));
     assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"], "nothing is registered");
     assert_eq!(pair.reply(2000, &[]), ["release 5", "register 2000"]);
@@ -1369,7 +1375,7 @@ fn done_is_said_only_after_the_call_is_sent() {
 }
 
 #[test]
-fn no_more_octets_of_a_reply_are_pulled_at_once_than_the_adapter_moves() {
+fn each_read_of_a_reply_keeps_to_the_adapters_limit() {
     for (most, first) in [(800, "read 61 320 9000 at 0"), (0, "read 61 1 9000 at 0")] {
         let mut pair = read_read(&plain(null(), 40, 3000));
         pair.requester.limit_transfers(most);
@@ -1411,7 +1417,10 @@ fn provided_replies_are_bounded_and_expire() {
         pair.reply(2000, &[]);
         provided.push(pair.answer.unwrap());
         if handle == 0x62 {
-            let again = responder::Input::Registered { call: provided[1], memory: Some((0x61, 0)) };
+            let again = responder::Input::Registered {
+                call: provided[1],
+                memory: Some(RegisteredMemory { handle: 0x61, offset: 0 }),
+            };
             assert_eq!(pair.responder.handle(again), Err(InputError::HandleInUse));
         }
         let send = format!("send 7 1 {grant:x} 1 1 0 {handle:x} 7d0 0 9000 0 0 0 + []");
@@ -1444,7 +1453,7 @@ fn provided_replies_are_bounded_and_expire() {
 }
 
 #[test]
-fn a_provided_reply_to_a_cancelled_call_is_not_pulled_but_given_back() {
+fn a_provided_reply_to_a_cancelled_call_is_not_read() {
     for fenced_first in [false, true] {
         let mut pair = read_read(&requester::Call { results: &[9], ..plain(null(), 40, 3000) });
         pair.registered(0, 0x51);
@@ -1470,7 +1479,7 @@ fn a_provided_reply_to_a_cancelled_call_is_not_pulled_but_given_back() {
 }
 
 #[test]
-fn a_provided_reply_that_is_not_pulled_whole_is_lost_with_the_connection() {
+fn a_partly_read_provided_reply_is_lost_with_the_connection() {
     let good = "done LongReply(2000) []";
     // Neither pulled nor followed by `RDMA_DONE`; only pulled; both.
     for (pulled, done, end) in [(false, false, "done Lost []"), (true, false, good), (true, true, good)] {
@@ -1492,7 +1501,7 @@ fn a_provided_reply_that_is_not_pulled_whole_is_lost_with_the_connection() {
 }
 
 #[test]
-fn a_provided_reply_is_dropped_where_it_is_not_wanted_or_not_sound() {
+fn an_unwanted_or_invalid_provided_reply_is_dropped() {
     let good = [7, 1, 3, 1, 1, 0, 0x61, 2000, 0, 0x9000, 0, 0, 0];
     let with = |at: usize, value: u32| {
         let mut words = good;
@@ -1529,7 +1538,7 @@ fn a_provided_reply_is_dropped_where_it_is_not_wanted_or_not_sound() {
     ] {
         let mut pair = Pair::new();
         if pull {
-            pair.requester.pull_replies();
+            pair.requester.read_provided_replies();
         }
         pair.call(&plain(null(), 40, if pull { 3000 } else { 900 }));
         pair.sent();
@@ -1553,7 +1562,7 @@ fn each_error_has_a_text_of_its_own() {
         CallRefusal::TooManyCalls.to_string(),
         CallRefusal::TooManySegments.to_string(),
         CallRefusal::TooLong.to_string(),
-        CallRefusal::CallOnly.to_string(),
+        CallRefusal::OneWay.to_string(),
         CallRefusal::NotAnswered.to_string(),
         InputError::NotPolled.to_string(),
         InputError::Unexpected.to_string(),

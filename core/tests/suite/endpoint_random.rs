@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rpcrdma::endpoint::requester::{self, CallRefusal, End, Memory};
 use rpcrdma::endpoint::responder::{self, CallMessage};
-use rpcrdma::endpoint::{CallId, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::endpoint::{CallId, Item, Limits, RegisteredMemory, Requester, Responder, Terms};
 use rpcrdma::error::Role;
 use rpcrdma::rpc::{self, Auth};
 use rpcrdma::rules::{self, Credits, Exchange, Finding, Sent};
@@ -161,7 +161,7 @@ impl World {
         responder.limit_transfers(transfer);
         let mut requester = Requester::new(terms, if provide { 6 } else { 5 }, segment_length);
         if provide {
-            requester.pull_replies();
+            requester.read_provided_replies();
             requester.limit_transfers(transfer);
             responder.provide_replies([2, 100][random.below(2)]);
         }
@@ -217,7 +217,7 @@ impl World {
             arguments: &arguments,
             results: &rooms,
             reply_length,
-            largest_room: 0,
+            largest_capacity: 0,
         };
         match self.requester.call(&asked) {
             Ok(id) => {
@@ -527,7 +527,8 @@ impl World {
                 self.counts.provided += 1;
                 self.handle += 1;
                 self.provided.insert(self.handle, (call, self.replies[&call].clone()));
-                let memory = (self.random.below(10) > 0).then_some((self.handle, u64::from(self.handle) << 16));
+                let memory = (self.random.below(10) > 0)
+                    .then_some(RegisteredMemory { handle: self.handle, offset: u64::from(self.handle) << 16 });
                 if memory.is_none() {
                     self.provided.remove(&self.handle);
                 }
@@ -547,7 +548,7 @@ impl World {
             Work::Registered { call, region, memory } => {
                 self.handle += 1;
                 self.exposed.insert(self.handle, (call, memory));
-                let memory = Some((self.handle, u64::from(self.handle) << 16));
+                let memory = Some(RegisteredMemory { handle: self.handle, offset: u64::from(self.handle) << 16 });
                 requester::Input::Registered { call, region, memory }
             }
             Work::Invalidated { call, region, handle } => {
@@ -714,7 +715,7 @@ fn sends() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its_limit() {
+fn a_responder_releases_each_receive_and_limits_its_reads() {
     let (mut random, sends) = (Random(77), sends());
     let limits = Limits::new().with_chunks(4, 4).with_segments(40).with_octets(1_000_000);
     let mut responder = Responder::<2, 1024, 4>::new(Terms::default(), limits);
@@ -761,7 +762,7 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
                 Output::Write { .. } => continue,
                 Output::Register { call, .. } => {
                     provided += 1;
-                    let memory = Some((round, 0));
+                    let memory = Some(RegisteredMemory { handle: round, offset: 0 });
                     responder.handle(responder::Input::Registered { call, memory }).unwrap();
                     waiting = Some(call);
                     continue;
@@ -810,18 +811,18 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
             arguments: &[],
             results: &[30],
             reply_length: 2000,
-            largest_room: 0,
+            largest_capacity: 0,
         };
         let provided = round % 4 == 3;
         if provided {
-            requester.pull_replies();
+            requester.read_provided_replies();
         }
         let call = requester.call(&asked).unwrap();
         let mut buffer = [0; 200];
         while requester.poll(&mut buffer).unwrap().is_some() {}
         let regions: u16 = if provided { 1 } else { 2 };
         for region in 0..regions {
-            let memory = Some((50 + u32::from(region), 0x1000));
+            let memory = Some(RegisteredMemory { handle: 50 + u32::from(region), offset: 0x1000 });
             requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
         }
         while requester.poll(&mut buffer).unwrap().is_some() {}

@@ -2,7 +2,7 @@
 
 use rpcrdma::endpoint::requester::{self, End};
 use rpcrdma::endpoint::responder::{self, CallMessage, Form};
-use rpcrdma::endpoint::{Item, Limits, Requester, Responder, Terms, Version};
+use rpcrdma::endpoint::{Item, Limits, RegisteredMemory, Requester, Responder, Terms, Version};
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family};
 
 const A: Version = Version::Two(Family::A);
@@ -42,7 +42,7 @@ struct Exchange {
     arguments: &'static [Item],
     results: &'static [u32],
     reply_length: u32,
-    largest_room: u32,
+    largest_capacity: u32,
     call: &'static [u32],
     reply: (u32, &'static [Item]),
     /// RDMA operations of the Responder before its answer.
@@ -63,7 +63,7 @@ fn exchanges() -> Vec<Exchange> {
         arguments: &[],
         results: &[],
         reply_length: 24,
-        largest_room: 0,
+        largest_capacity: 0,
         call: &[7, 2, 0, 0, 0, 0, 0, 0, 0],
         reply: (24, &[]),
         moved: "",
@@ -190,7 +190,7 @@ fn exchange() -> Exchange {
         arguments: &[],
         results: &[],
         reply_length: 24,
-        largest_room: 0,
+        largest_capacity: 0,
         call: &[],
         reply: (24, &[]),
         moved: "",
@@ -210,14 +210,14 @@ fn make(exchange: &Exchange) -> (Requester<4, 8>, Vec<u8>) {
         arguments: exchange.arguments,
         results: exchange.results,
         reply_length: exchange.reply_length,
-        largest_room: exchange.largest_room,
+        largest_capacity: exchange.largest_capacity,
     };
     requester.call(&call).unwrap();
     let mut buffer = [0xa5; 256];
     loop {
         match requester.poll(&mut buffer).unwrap().unwrap() {
             requester::Output::Register { call, region, .. } => {
-                let memory = Some((0xa0 + u32::from(region), 0x1000));
+                let memory = Some(RegisteredMemory { handle: 0xa0 + u32::from(region), offset: 0x1000 });
                 requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
             }
             requester::Output::Send { call, header, payload } => {
@@ -361,7 +361,7 @@ fn what_a_responder_cannot_take_is_answered_with_its_code() {
 
 /// Version two draft -07 section 7.2: the header is valid, and the arguments cannot be put together.
 #[test]
-fn a_read_chunk_beyond_the_payload_stream_is_answered_with_garbage_args() {
+fn a_read_chunk_beyond_the_stream_gets_garbage_args() {
     let lists = [0, 1, 100, 0xa0, 8, 0, 0x1000, 0, 0, 0];
     for (version, start, answer) in
         [(A, &[7, 2, 3, 0, 0][..], &[7, 2, 0, 0, 1, 0, 0, 0, 0][..]), (B, &[7, 2, 3, 10], &[7, 2, 0, 13, 0])]
@@ -424,7 +424,7 @@ fn a_responder_says_how_many_chunks_and_segments_it_takes() {
 /// Each Reply that has no room: the Write list and the Reply chunk of the Call, the length of the Reply and its results,
 /// and the error. Nothing is written.
 #[test]
-fn a_responder_says_which_chunk_is_too_small_and_what_it_needs() {
+fn a_responder_names_the_small_chunk_and_the_needed_length() {
     let segment = |length: u32| [0xa0, length, 0, 0x1000];
     let chunk = |lengths: &[u32]| {
         let segments: Vec<u32> = lengths.iter().flat_map(|&length| segment(length)).collect();
@@ -544,7 +544,7 @@ fn goes_on(requester: &mut Requester<4, 8>, octets: &[u8]) -> Result<Vec<u32>, E
                 requester.handle(requester::Input::Invalidated { call, region }).unwrap();
             }
             requester::Output::Register { call, region, .. } => {
-                let memory = Some((0xb0 + u32::from(region), 0x1000));
+                let memory = Some(RegisteredMemory { handle: 0xb0 + u32::from(region), offset: 0x1000 });
                 requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
             }
             requester::Output::Send { call, header, .. } => {
@@ -584,8 +584,8 @@ fn a_call_is_made_again_as_its_error_asks_for() {
     let read_two = || Exchange { length: 1248, arguments: TWO, ..exchange() };
     let write_one = || Exchange { results: &[100], reply_length: 28, ..exchange() };
     let both = || Exchange { results: &[100], reply_length: 28, ..read_one() };
-    let growing = || Exchange { largest_room: 600, ..write_one() };
-    let reply = |reply_length| Exchange { reply_length, largest_room: 600, ..exchange() };
+    let growing = || Exchange { largest_capacity: 600, ..write_one() };
+    let reply = |reply_length| Exchange { reply_length, largest_capacity: 600, ..exchange() };
     type Headers = Option<(Vec<u32>, Vec<u32>)>;
     let cases: Vec<(&str, Exchange, &[u32], Headers)> = vec![
         ("no Read chunk", read_one(), &[6, 0], long(0xb0, read(0, 0xb0, 1044), none(), none())),
@@ -653,18 +653,18 @@ fn a_call_is_made_again_as_its_error_asks_for() {
 }
 
 #[test]
-fn a_peer_that_answers_each_try_with_an_error_ends_the_call() {
+fn an_error_for_each_try_ends_the_call() {
     for version in [A, B] {
         let arguments = &[Item { position: 44, length: 600 }, Item { position: 648, length: 600 }];
         let large = Exchange { version, length: 1248, arguments, results: &[10, 10, 10, 10], ..exchange() };
-        let (mut requester, _) = make(&Exchange { largest_room: u32::MAX, ..large });
+        let (mut requester, _) = make(&Exchange { largest_capacity: u32::MAX, ..large });
         let errors: [&[u32]; 6] = [&[9, 1, 20], &[10, 300], &[7, 2], &[6, 1], &[8, 3], &[9, 1, 30]];
         let mut tries = errors.iter().map(|error| goes_on(&mut requester, &error_with(version, error)));
         assert!(tries.by_ref().take(5).all(|tried| tried.is_ok()), "{version}");
         let last = End::ErrorV2(ErrorBodyV2::WriteResource { chunk_index: 1, length_needed: 30 });
         assert_eq!(tries.next(), Some(Err(last)), "{version}");
         // Nor does one error count twice that asks for more each time.
-        let (mut requester, _) = make(&Exchange { version, results: &[10], largest_room: u32::MAX, ..exchange() });
+        let (mut requester, _) = make(&Exchange { version, results: &[10], largest_capacity: u32::MAX, ..exchange() });
         assert!(goes_on(&mut requester, &error_with(version, &[9, 1, 20])).is_ok(), "{version}");
         assert!(goes_on(&mut requester, &error_with(version, &[9, 1, 30])).is_err(), "{version}");
     }
@@ -683,7 +683,7 @@ fn a_header_type_that_was_refused_is_not_used_again() {
             arguments: &[],
             results: &[],
             reply_length: 24,
-            largest_room: 0,
+            largest_capacity: 0,
         };
         assert_eq!(requester.call(&call), Err(requester::CallRefusal::Form), "{version}");
         call.length = 40;
@@ -692,7 +692,7 @@ fn a_header_type_that_was_refused_is_not_used_again() {
 }
 
 #[test]
-fn a_call_that_is_to_be_made_again_can_be_given_up_and_lost_and_waits_for_a_credit() {
+fn a_call_to_be_made_again_can_be_cancelled() {
     for version in [A, B] {
         let begun = || {
             let arguments = &[Item { position: 44, length: 1000 }];
@@ -753,7 +753,7 @@ fn segments_of_one_chunk_share_a_position() {
 
 /// RDMA of an earlier connection failed for it: that is no fault in its header (draft -07 section 7.3).
 #[test]
-fn a_call_that_ended_the_connection_before_is_answered_with_system() {
+fn a_call_that_ended_a_connection_gets_system() {
     for (version, start, answer) in [
         (A, &[7, 2, 3, 0, 0, 0, 0, 0, 0][..], &[7, 2, 0, 4, 1, 100][..]),
         (B, &[7, 2, 3, 10, 0, 0, 0, 0], &[7, 2, 0, 4, 100]),

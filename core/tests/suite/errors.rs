@@ -15,11 +15,12 @@ use rpcrdma::v2::ContinuationError;
 use rpcrdma::{Body, Chunks, Header, RpcCall};
 
 #[test]
-fn errors_say_what_is_wrong_and_give_the_error_that_they_hold() {
+fn errors_explain_themselves_and_return_their_source() {
     let mut credits = Credits::new();
     credits.call().unwrap();
     let mut requester = Requester::<1, 1>::new(Terms::default(), 1, 4096);
-    let call = requester::Call { head: &[], length: 0, arguments: &[], results: &[], reply_length: 0, largest_room: 0 };
+    let call =
+        requester::Call { head: &[], length: 0, arguments: &[], results: &[], reply_length: 0, largest_capacity: 0 };
     let header = Header { xid: 1, credit: 1, body: Body::Msg(Chunks::default()) };
     let chunks = Chunks::default();
     let errors: [&dyn Error; 11] = [

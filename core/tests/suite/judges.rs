@@ -69,7 +69,7 @@ fn changed(send: Vec<u8>) -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[test]
-fn a_responder_does_with_a_bad_call_what_the_rules_say() {
+fn a_responder_reacts_to_bad_calls_as_the_rules_say() {
     let (mut refused, mut taken) = (std::collections::BTreeSet::new(), 0);
     for send in sends().flat_map(changed).step_by(ONE_OF) {
         match (judged(&send), done(&send)) {

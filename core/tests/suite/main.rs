@@ -25,13 +25,13 @@ mod vectors;
 #[cfg(feature = "version-2")]
 mod both_call;
 #[cfg(feature = "version-2")]
-mod call_only;
-#[cfg(feature = "version-2")]
 mod channel;
 #[cfg(feature = "version-2")]
 mod continuation;
 #[cfg(feature = "version-2")]
 mod endpoint_v2;
+#[cfg(feature = "version-2")]
+mod one_way_calls;
 #[cfg(feature = "version-2")]
 mod reverse_direction;
 #[cfg(feature = "version-2")]

@@ -1,10 +1,12 @@
 //! Calls of a server at each level of Reverse-Direction Support (version two draft -01, "Reverse-Direction Support"; -07 sections
 //! 4.6 and 5.2.5), in both formats. The words were written by hand from the drafts.
 
-use rpcrdma::endpoint::channel::Arrival;
+use rpcrdma::endpoint::channel::{Arrival, ChannelTerms};
 use rpcrdma::endpoint::requester::{self, CallRefusal};
 use rpcrdma::endpoint::responder::{self, Form};
-use rpcrdma::endpoint::{Channel, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions};
+use rpcrdma::endpoint::{
+    Channel, Item, Limits, PayloadFormats, RegisteredMemory, Requester, Responder, Terms, Version, Versions,
+};
 use rpcrdma::v2::{Family, Properties, ReverseDirection};
 
 const A: Version = Version::Two(Family::A);
@@ -50,13 +52,13 @@ fn sends(terms: Terms, (length, argument, result, reply_length): Asked) -> Resul
     let results: Vec<_> = result.into_iter().collect();
     let head = &octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
     let call =
-        requester::Call { head, length, arguments: &arguments, results: &results, reply_length, largest_room: 0 };
+        requester::Call { head, length, arguments: &arguments, results: &results, reply_length, largest_capacity: 0 };
     requester.call(&call)?;
     let (mut sends, mut buffer) = (Vec::new(), [0xa5; 256]);
     while let Some(output) = requester.poll(&mut buffer).unwrap() {
         match output {
             requester::Output::Register { call, region, .. } => {
-                let memory = Some((0xa0 + u32::from(region), 0x1000));
+                let memory = Some(RegisteredMemory { handle: 0xa0 + u32::from(region), offset: 0x1000 });
                 requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
             }
             requester::Output::Send { header, .. } => sends.push(words(&buffer[..header])),
@@ -118,7 +120,7 @@ fn a_server_calls_as_the_client_supports_it() {
         for (version, expected) in [A, B].into_iter().zip(expected) {
             let mut channel = server(version);
             assert_eq!(channel.received(&octets(&properties(version, level))), Arrival::Properties);
-            let (calls, answers) = channel.terms(false).unwrap();
+            let ChannelTerms { calls, answers } = channel.terms(false).unwrap();
             assert_eq!(sends(calls, asked), expected, "level {level:?}, {asked:?}, version {version}");
             assert_eq!(answers.formats, PayloadFormats::All, "it answers in any case");
         }
@@ -126,7 +128,7 @@ fn a_server_calls_as_the_client_supports_it() {
 }
 
 #[test]
-fn a_call_without_a_reply_goes_as_the_client_supports_it() {
+fn a_one_way_call_uses_the_clients_formats() {
     for (level, short, long) in [
         (0, Err(CallRefusal::NotAnswered), Err(CallRefusal::NotAnswered)),
         (1, Ok(()), Err(CallRefusal::TooLong)),
@@ -138,9 +140,9 @@ fn a_call_without_a_reply_goes_as_the_client_supports_it() {
             assert_eq!(channel.received(&octets(&properties(version, Some(level)))), Arrival::Properties);
             let head = octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
             for (length, expected) in [(40, short), (300, long)] {
-                let mut requester = Requester::<4, 8>::new(channel.terms(false).unwrap().0, 4, 0x1_0000);
+                let mut requester = Requester::<4, 8>::new(channel.terms(false).unwrap().calls, 4, 0x1_0000);
                 assert_eq!(
-                    requester.call_only(&head, length).map(drop),
+                    requester.call_one_way(&head, length).map(drop),
                     expected,
                     "{level} {length}, version {version}"
                 );
@@ -150,11 +152,11 @@ fn a_call_without_a_reply_goes_as_the_client_supports_it() {
 }
 
 #[test]
-fn a_server_calls_no_client_before_it_says_that_it_answers() {
+fn a_server_calls_only_clients_that_announced_answers() {
     for version in [A, B] {
         let mut channel = server(version);
         assert_eq!(channel.received(&octets(&null(version))), Arrival::Call);
-        let calls = |channel: &Channel| sends(channel.terms(false).unwrap().0, (40, None, None, 24));
+        let calls = |channel: &Channel| sends(channel.terms(false).unwrap().calls, (40, None, None, 24));
         assert_eq!(calls(&channel), Err(CallRefusal::NotAnswered), "version {version}");
         // Its own properties grant the client more messages.
         channel.poll(ROOM, &mut [0; 256]).unwrap();
@@ -170,7 +172,7 @@ fn answered(version: Version, level: ReverseDirection) -> (Form, Vec<Vec<u32>>) 
     let mut channel = Channel::client(Versions::from(version), own);
     channel.poll(ROOM, &mut [0; 256]).unwrap();
     assert_eq!(channel.received(&octets(&properties(version, None))), Arrival::Properties);
-    let (calls, answers) = channel.terms(false).unwrap();
+    let ChannelTerms { calls, answers } = channel.terms(false).unwrap();
     assert_eq!(calls.formats, PayloadFormats::All);
     let mut responder = Responder::<4, 512, 2>::new(answers, Limits::new());
     let call = &octets(&null(version));
@@ -216,7 +218,7 @@ fn an_error_makes_no_chunk_where_none_is_supported() {
     for (version, error) in [(A, &[7, 2, 9, 4, 1, 10, 400][..]), (B, &[7, 2, 9, 4, 10, 400])] {
         let mut channel = server(version);
         assert_eq!(channel.received(&octets(&properties(version, Some(2)))), Arrival::Properties);
-        let mut requester = Requester::<4, 8>::new(channel.terms(false).unwrap().0, 4, 0x1_0000);
+        let mut requester = Requester::<4, 8>::new(channel.terms(false).unwrap().calls, 4, 0x1_0000);
         requester.permit(9);
         let head = &octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
         let call = requester::Call {
@@ -225,7 +227,7 @@ fn an_error_makes_no_chunk_where_none_is_supported() {
             arguments: &[],
             results: &[],
             reply_length: 24,
-            largest_room: u32::MAX,
+            largest_capacity: u32::MAX,
         };
         requester.call(&call).unwrap();
         let mut buffer = [0xa5; 256];

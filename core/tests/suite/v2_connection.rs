@@ -100,7 +100,7 @@ fn play(messages: &[(HeaderV2<'_>, usize, Result<Part, ContinuationError>)]) {
 }
 
 #[test]
-fn what_comes_into_a_sequence_is_dropped_and_the_sequence_goes_on() {
+fn a_message_inside_a_sequence_is_dropped() {
     let other = Err(ContinuationError::OtherMessage);
     play(&[
         (msg(1, MORE), 10, part(0, false)),
@@ -135,7 +135,7 @@ fn cut(family: Family, xid: u32, (is_reply, more): (bool, bool)) -> Vec<u8> {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_ends_its_own_sequence_only() {
+fn an_unreadable_message_ends_only_its_own_sequence() {
     for (family, is_reply) in [Family::A, Family::B].into_iter().flat_map(|family| [(family, false), (family, true)]) {
         let first = match (family, is_reply) {
             (Family::A, _) => msg(1, MORE | u32::from(is_reply)),
@@ -307,10 +307,10 @@ fn a_vector_is_of_its_family_or_of_both() {
     ] {
         for name in names_of(folder, "") {
             let expected = (!of_both.contains(&name.as_str())).then_some(family);
-            assert_eq!(Family::of(&vector_of(folder, &name)), expected, "{folder}/{name}");
+            assert_eq!(Family::detect(&vector_of(folder, &name)), expected, "{folder}/{name}");
         }
     }
     for name in names_of("v1", "") {
-        assert_eq!(Family::of(&vector_of("v1", &name)), None, "{name}");
+        assert_eq!(Family::detect(&vector_of("v1", &name)), None, "{name}");
     }
 }

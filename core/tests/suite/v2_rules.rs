@@ -6,42 +6,44 @@
 //! | **header types** (6.1 to 6.5) | |
 //! | each header in each format | `v2_vectors.rs` |
 //! | flags (-01) | `v2_connection.rs`: `flags_belong_to_their_header_types`; `channel.rs`: `what_is_not_in_order_is_answered_with_its_code` |
-//! | properties come first, within 1024 octets | `channel.rs`: `a_client_begins_with_its_properties_in_at_most_1024_octets` |
+//! | properties come first, within 1024 octets | `channel.rs`: `a_client_begins_with_properties_in_1024_octets` |
 //! | an `RDMA2_NOMSG` without chunks (-01), `RDMA2_GRANT` | here: `what_grants_credits`; `endpoint_v2.rs`: `an_rdma2_nomsg_without_chunks_is_no_call` |
-//! | where a Call is | here: `a_call_that_is_nowhere_or_twice_is_answered_with_bad_xdr`; `endpoint_v2.rs`: `a_call_chunk_is_where_family_b_wants_it` |
+//! | where a Call is | here: `a_call_in_no_or_two_places_is_bad_xdr`; `endpoint_v2.rs`: `a_call_chunk_is_where_family_b_wants_it` |
 //! | where a Reply is | here: `a_reply_is_where_its_header_type_says`; `endpoint_v2.rs`: `what_is_no_reply_ends_the_call_or_is_ignored` |
 //! | unknown types, and those of the other format | `channel.rs`: `what_is_not_in_order_is_answered_with_its_code` |
-//! | what follows a part, and a part of properties | `v2_connection.rs`; `continuation.rs`: `what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code`, `a_reply_that_is_broken_off_ends_the_call` |
+//! | what follows a part, and a part of properties | `v2_connection.rs`; `continuation.rs`: `each_error_in_parts_of_a_call_has_its_code`, `a_reply_that_is_broken_off_ends_the_call` |
 //! | order and alignment of Positions | `endpoint_v2.rs`: `what_a_responder_cannot_take_is_answered_with_its_code`, `segments_of_one_chunk_share_a_position` |
 //! | no XDR padding in chunks of single items (4.5.3) | here: `chunks_of_single_items_have_no_padding` |
 //! | nothing is reduced under integrity or privacy | here: `nothing_is_reduced_under_integrity` |
 //! | each form of a Call and its Reply, and when a Reply chunk is used (6.6) | `endpoint_v2.rs`: `a_call_and_its_reply_in_each_form`; `continuation.rs` |
-//! | Call-only (4.7) | `call_only.rs` |
+//! | one-way Call (4.7) | `one_way_calls.rs` |
 //! | **credits** (4.2.1) | `endpoint/channel/credits.rs`; here: `what_grants_credits`; `channel.rs`, `both_call.rs` |
 //! | **transport properties** (5) | |
 //! | encoding, defaults, values that are wrong | `channel.rs`: `each_property_has_a_default_a_value_and_wrong_values` |
-//! | several messages, order, late ones | `channel.rs`: `properties_come_in_several_messages_and_unknown_ones_are_ignored`, `properties_that_cannot_be_read_or_come_too_late_are_answered_and_change_nothing` |
+//! | several messages, order, late ones | `channel.rs`: `properties_come_in_several_messages_and_unknown_ones_are_ignored`, `invalid_or_late_properties_are_answered_and_change_nothing` |
 //! | SBSIZ, RBSIZ | `channel.rs`: `thresholds_are_what_one_end_sends_and_the_other_receives` |
-//! | RSSIZ, RCSIZ | `channel.rs`: `calls_have_no_larger_and_no_more_segments_than_the_peer_takes` |
+//! | RSSIZ, RCSIZ | `channel.rs`: `calls_keep_to_the_segment_limits_of_the_peer` |
 //! | BRS | `reverse_direction.rs` |
 //! | HOSTAUTH | `channel.rs`: `the_host_authentication_message_is_handed_on_as_it_is` |
 //! | **errors** (7) | |
-//! | how each is formed | here: `an_error_has_the_xid_and_version_of_what_it_answers_and_the_credits_of_its_sender`; `v2_vectors.rs` |
+//! | how each is formed | here: `an_error_has_the_xid_and_version_of_the_message`; `v2_vectors.rs` |
 //! | what each makes of a call | here: `each_error_ends_the_call_that_it_answers`; `endpoint_v2.rs`: `a_call_is_made_again_as_its_error_asks_for` |
-//! | VERS, VERS_MISMATCH, INVAL_HTYPE | `channel.rs`: `a_server_takes_the_version_of_the_first_message_or_says_which_it_has`, `what_is_not_in_order_is_answered_with_its_code`; `endpoint_v2.rs`: `a_header_type_that_was_refused_is_not_used_again` |
+//! | VERS, VERS_MISMATCH, INVAL_HTYPE | `channel.rs`: `a_server_takes_the_first_version_or_reports_its_own`, `what_is_not_in_order_is_answered_with_its_code`; `endpoint_v2.rs`: `a_header_type_that_was_refused_is_not_used_again` |
 //! | BAD_XDR | `endpoint_v2.rs`: `what_a_responder_cannot_take_is_answered_with_its_code` |
 //! | BAD_PROPVAL | `channel.rs`: `each_property_has_a_default_a_value_and_wrong_values` |
-//! | INVAL_CONT | `continuation.rs`: `what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code` |
-//! | READ_CHUNKS, WRITE_CHUNKS, SEGMENTS | `endpoint_v2.rs`: `a_responder_says_how_many_chunks_and_segments_it_takes`; here: `a_responder_that_can_return_no_write_chunk_and_not_continue_says_so` |
-//! | WRITE_RESOURCE, REPLY_RESOURCE | `endpoint_v2.rs`: `a_responder_says_which_chunk_is_too_small_and_what_it_needs`; `reverse_direction.rs` |
-//! | SYSTEM | `endpoint_v2.rs`: `a_call_that_ended_the_connection_before_is_answered_with_system`; `continuation.rs` |
-//! | **remote invalidation** (6.5) | here: `a_call_offers_one_of_its_handles_or_none`, `only_the_last_send_of_a_reply_invalidates_and_only_what_was_offered`; `endpoint_v2.rs`: `only_the_handle_that_was_offered_may_be_invalidated_remotely` |
-//! | **version negotiation** (4.3) | `channel.rs`: `a_client_goes_on_as_the_server_answers`, `a_server_takes_the_version_of_the_first_message_or_says_which_it_has`; `verbs-shim/tests/suite/version_2.rs` |
+//! | INVAL_CONT | `continuation.rs`: `each_error_in_parts_of_a_call_has_its_code` |
+//! | READ_CHUNKS, WRITE_CHUNKS, SEGMENTS | `endpoint_v2.rs`: `a_responder_says_how_many_chunks_and_segments_it_takes`; here: `a_responder_without_write_chunks_or_continuing_says_so` |
+//! | WRITE_RESOURCE, REPLY_RESOURCE | `endpoint_v2.rs`: `a_responder_names_the_small_chunk_and_the_needed_length`; `reverse_direction.rs` |
+//! | SYSTEM | `endpoint_v2.rs`: `a_call_that_ended_a_connection_gets_system`; `continuation.rs` |
+//! | **remote invalidation** (6.5) | here: `a_call_offers_one_of_its_handles_or_none`, `only_the_last_send_invalidates_and_only_the_offered_handle`; `endpoint_v2.rs`: `only_the_handle_that_was_offered_may_be_invalidated_remotely` |
+//! | **version negotiation** (4.3) | `channel.rs`: `a_client_goes_on_as_the_server_answers`, `a_server_takes_the_first_version_or_reports_its_own`; `verbs-shim/tests/suite/version_2.rs` |
 
 use rpcrdma::endpoint::channel::Arrival;
 use rpcrdma::endpoint::requester::{self, End};
 use rpcrdma::endpoint::responder;
-use rpcrdma::endpoint::{Channel, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions};
+use rpcrdma::endpoint::{
+    Channel, Item, Limits, PayloadFormats, RegisteredMemory, Requester, Responder, Terms, Version, Versions,
+};
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, Properties};
 
 const A: Version = Version::Two(Family::A);
@@ -88,14 +90,14 @@ fn made(terms: Terms, head: &[u32], asked: Asked, first: u32) -> (Caller, Vec<u3
         arguments: &arguments,
         results: &results,
         reply_length: asked.reply_length,
-        largest_room: 0,
+        largest_capacity: 0,
     };
     requester.call(&call).unwrap();
     let mut buffer = [0xa5; 256];
     loop {
         match requester.poll(&mut buffer).unwrap().unwrap() {
             requester::Output::Register { call, region, .. } => {
-                let memory = Some((first + u32::from(region), 0x1000));
+                let memory = Some(RegisteredMemory { handle: first + u32::from(region), offset: 0x1000 });
                 requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
             }
             requester::Output::Send { call, header, payload } => {
@@ -150,7 +152,7 @@ fn answers(terms: Terms, limits: Limits, call: &[u32], length: u32) -> Vec<(Vec<
 }
 
 #[test]
-fn a_call_that_is_nowhere_or_twice_is_answered_with_bad_xdr() {
+fn a_call_in_no_or_two_places_is_bad_xdr() {
     let read = |position: u32, length: u32| vec![1, position, 0xa0, length, 0, 0x1000];
     for (name, version, header) in [
         ("a data item and no Call", A, [&[7, 2, 3, 1, 0, 0][..], &read(44, 8), &[0, 0, 0]].concat()),
@@ -261,7 +263,7 @@ fn what_grants_credits() {
 /// Messages of the peer that are wrong, and the error for each. The client has sent its properties with 8 Receives, of
 /// which it has granted 4 in family A; this is the second message that it has received.
 #[test]
-fn an_error_has_the_xid_and_version_of_what_it_answers_and_the_credits_of_its_sender() {
+fn an_error_has_the_xid_and_version_of_the_message() {
     for (version, first, message, error) in [
         (A, &[0, 2, 20 << 16 | 10, 5, 0, 0][..], &[9, 2, 1, 7, 0][..], &[9, 2, 8 << 16 | 2, 4, 1, 4][..]),
         (A, &[0, 2, 20 << 16 | 10, 5, 0, 0], &[9, 1, 1, 0, 0], &[9, 1, 8 << 16 | 2, 4, 1, 1, 2, 2]),
@@ -310,7 +312,7 @@ fn each_error_ends_the_call_that_it_answers() {
 
 /// A Responder of the reverse direction may be able to do neither (section 7.3.2).
 #[test]
-fn a_responder_that_can_return_no_write_chunk_and_not_continue_says_so() {
+fn a_responder_without_write_chunks_or_continuing_says_so() {
     let write = [1, 1, 0xa0, 8, 0, 0x1000];
     for (formats, limits, error) in [
         (PayloadFormats::Simple, Limits::NO_CHUNKS, &[10, 0][..]),
@@ -367,7 +369,7 @@ fn a_call_offers_one_of_its_handles_or_none() {
 /// Calls with a Write chunk of 8 octets, that offer its handle or none; the length of the reply, and whether each Send of the
 /// answer invalidates the handle.
 #[test]
-fn only_the_last_send_of_a_reply_invalidates_and_only_what_was_offered() {
+fn only_the_last_send_invalidates_and_only_the_offered_handle() {
     for (name, is_on, offered, chunks, length, invalidated) in [
         ("a reply", true, 0xa0, 1, 24, vec![Some(0xa0)]),
         ("nothing is offered", true, 0, 1, 24, vec![None]),

@@ -272,7 +272,10 @@ fn a_reply_returns_the_chunks_of_its_call() {
     assert_eq!(lengths(&[]), [vec![0, 0, 0], vec![0, 0]]);
     assert_eq!(lengths(&[0x101]), [vec![0x100, 1, 0], vec![0, 0]]);
     assert_eq!(lengths(&[0, 0x900]), [vec![0, 0, 0], vec![0x400, 0x500]]);
-    assert_eq!(unwritten.with_writes(&[0x601]).unwrap_err(), ReplyError::ChunkTooSmall { length: 0x601, room: 0x600 });
+    assert_eq!(
+        unwritten.with_writes(&[0x601]).unwrap_err(),
+        ReplyError::ChunkTooSmall { length: 0x601, capacity: 0x600 }
+    );
     assert_eq!(unwritten.with_writes(&[0, 0, 0]).unwrap_err(), ReplyError::NoChunk);
     assert_eq!(unwritten.with_reply(0).unwrap_err(), ReplyError::NoChunk);
     for length in 0..124 {
@@ -298,5 +301,5 @@ fn a_long_reply_fills_the_reply_chunk() {
         assert!(chunks.reads.is_empty() && chunks.writes.is_empty());
         assert_eq!(chunks.reply.and_then(|chunk| chunk.get(0)).map(tuple), Some((0x103, length, 0x7fff_0000_1000)));
     }
-    assert_eq!(reply.with_reply(8193).unwrap_err(), ReplyError::ChunkTooSmall { length: 8193, room: 8192 });
+    assert_eq!(reply.with_reply(8193).unwrap_err(), ReplyError::ChunkTooSmall { length: 8193, capacity: 8192 });
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use rpcrdma::endpoint::requester::{Call, End, Input, Memory, Output};
-use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
+use rpcrdma::endpoint::{CallId, Item, RegisteredMemory, Requester, Terms};
 use rpcrdma_gen::{Choices, Format, Role};
 
 use super::{EVENTS, LONGEST, OUTPUTS, RECEIVE, Receives, format, message, sent, terms};
@@ -109,7 +109,7 @@ impl RequesterDriver {
             arguments: arguments.get(..choices.below(2) as usize).unwrap_or_default(),
             results: rooms.get(..choices.below(3) as usize).unwrap_or_default(),
             reply_length: choices.below(LONGEST),
-            largest_room: choices.below(2) * LONGEST,
+            largest_capacity: choices.below(2) * LONGEST,
         };
         // There may be no room for it, or it may be too long.
         if let Ok(id) = self.requester.call(&call) {
@@ -164,7 +164,7 @@ impl RequesterDriver {
                     Memory::Argument(range) | Memory::Result(_, range) | Memory::Reply(range) => range,
                 };
                 assert!(range.start <= range.end && range.end <= 4 * LONGEST, "{range:?} is memory of the call");
-                let memory = (choices.below(16) > 0).then_some((self.next, u64::from(self.next) << 20));
+                let memory = (choices.below(16) > 0).then_some(RegisteredMemory { handle: self.next, offset: u64::from(self.next) << 20 });
                 if memory.is_some() {
                     self.exposed.insert(self.next, call);
                 }

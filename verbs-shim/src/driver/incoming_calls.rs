@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::responder::{self, CallMessage, Form, Input, Output, ReplyFault};
-use rpcrdma::endpoint::{CallId, InputError, Item, Terms};
+use rpcrdma::endpoint::{CallId, InputError, Item, RegisteredMemory, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::ErrorBodyV2;
@@ -346,7 +346,7 @@ impl<V: Provider> IncomingCalls<V> {
         call: CallId,
         segment: Option<Segment>,
     ) -> Result<(), EndReason> {
-        let memory = segment.map(|segment| (segment.handle, segment.offset));
+        let memory = segment.map(|segment| RegisteredMemory { handle: segment.handle, offset: segment.offset });
         let mut told = self.responder.handle(Input::Registered { call, memory });
         let answer = self.answers.get_mut(registration.answer).ok_or(EndReason::MISSING)?;
         match told {

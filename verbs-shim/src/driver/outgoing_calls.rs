@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::SegmentLimits;
 use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
-use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Terms};
+use rpcrdma::endpoint::{CallId, Direction, InputError, Item, RegisteredMemory, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
@@ -201,14 +201,14 @@ impl<V: Provider> OutgoingCalls<V> {
         call.choose_xid(|| self.xid());
         let head = call.stream.head();
         let begun = match call.expects() {
-            Expects::Nothing => self.requester.get_requester().call_only(head, length),
+            Expects::Nothing => self.requester.get_requester().call_one_way(head, length),
             Expects::Reply => self.requester.get_requester().call(&requester::Call {
                 head,
                 length,
                 arguments: &self.items,
                 results: &self.rooms,
                 reply_length: call.reply_length(),
-                largest_room: call.largest_room(),
+                largest_capacity: call.largest_room(),
             }),
         };
         let id = match begun {
@@ -322,7 +322,7 @@ impl<V: Provider> OutgoingCalls<V> {
 
     /// Returns the direction of a Send, if there is a Responder too.
     pub(super) fn direction(&self, octets: &[u8]) -> Direction {
-        Direction::of(octets, |xid| self.requester.existing().is_some_and(|requester| requester.awaits(xid)))
+        Direction::detect(octets, |xid| self.requester.existing().is_some_and(|requester| requester.awaits(xid)))
     }
 
     /// A Send has come.
@@ -459,7 +459,7 @@ impl<V: Provider> OutgoingCalls<V> {
     }
 
     fn tell_registered(&mut self, call: CallId, region: u16, segment: Option<Segment>) -> Result<(), InputError> {
-        let memory = segment.map(|segment| (segment.handle, segment.offset));
+        let memory = segment.map(|segment| RegisteredMemory { handle: segment.handle, offset: segment.offset });
         self.handle(Input::Registered { call, region, memory })
     }
 

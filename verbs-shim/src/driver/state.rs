@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::thread::ThreadId;
 use std::time::Instant;
 
-use rpcrdma::endpoint::channel::{Arrival, Negotiation};
+use rpcrdma::endpoint::channel::{Arrival, ChannelTerms, Negotiation};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
@@ -146,7 +146,7 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Passes the terms of version 2 to both endpoints, if that is the connection's version.
     fn agree(&mut self) {
-        if let Some((calls, answers)) = self.channel.terms(self.remote_invalidation) {
+        if let Some(ChannelTerms { calls, answers }) = self.channel.terms(self.remote_invalidation) {
             self.terms = calls;
             self.outgoing_calls.agree(calls, self.channel.segment_limits());
             self.incoming_calls.iter_mut().for_each(|incoming_calls| incoming_calls.agree(answers));
@@ -353,14 +353,14 @@ impl<V: Provider> ConnectionState<V> {
                     outgoing_calls.broken(xid)?;
                     return Ok((received, GoesOn::Nowhere));
                 }
-                (Arrival::BrokenCall(xid, error), Some(incoming_calls)) => {
+                (Arrival::BrokenCall { xid, error }, Some(incoming_calls)) => {
                     incoming_calls.broken(xid, error)?;
                     return Ok((received, GoesOn::Nowhere));
                 }
                 (Arrival::Call | Arrival::CallPart, Some(incoming_calls)) => {
                     incoming_calls.received(receive, octets)?
                 }
-                (Arrival::Call | Arrival::CallPart | Arrival::BrokenCall(..) | Arrival::Version1, _)
+                (Arrival::Call | Arrival::CallPart | Arrival::BrokenCall { .. } | Arrival::Version1, _)
                 | (Arrival::Properties | Arrival::Nothing, _) => return Ok((received, GoesOn::Nowhere)),
             }
             Ok((received, GoesOn::ToEndpoint))

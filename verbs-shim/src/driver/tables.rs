@@ -53,7 +53,7 @@ pub(super) trait AnyRequester: Send {
     fn agree(&mut self, terms: Terms);
     fn limit_segments(&mut self, limits: SegmentLimits);
     fn call(&mut self, call: &requester::Call<'_>) -> Result<CallId, CallRefusal>;
-    fn call_only(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal>;
+    fn call_one_way(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal>;
     fn cancel(&mut self, id: CallId) -> Result<(), InputError>;
     fn is_full(&self) -> bool;
     fn awaits(&self, xid: u32) -> bool;
@@ -76,8 +76,8 @@ impl<const CALLS: usize> AnyRequester for Requester<CALLS, SEGMENTS> {
         self.call(call)
     }
 
-    fn call_only(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
-        self.call_only(head, length)
+    fn call_one_way(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
+        self.call_one_way(head, length)
     }
 
     fn cancel(&mut self, id: CallId) -> Result<(), InputError> {
@@ -170,7 +170,7 @@ impl RequesterSettings {
             requester.limit_transfers(self.message_size);
             requester.continue_messages(self.continued);
             if self.pulls_replies {
-                requester.pull_replies();
+                requester.read_provided_replies();
             }
             requester
         });

@@ -263,7 +263,7 @@ fn long_messages_are_continued_in_further_sends() {
 }
 
 /// Calls of procedure 2, with this many octets in a data item, each as a future or not; then one that is answered.
-fn call_only(client: &Client<Adapter>, lengths: &[usize]) -> Result<(), CallError> {
+fn call_one_way(client: &Client<Adapter>, lengths: &[usize]) -> Result<(), CallError> {
     for (number, &length) in lengths.iter().enumerate() {
         let mut call = Call::rpc(PROGRAM, 1, 2).without_reply();
         call.message().push_item(vec![length as u8; length]);
@@ -289,7 +289,7 @@ fn calls_without_a_reply_end_when_they_are_sent() {
         for calls in [1, 8] {
             let found = captured(Settings::server().to_builder().granted_credits(calls), Versions::all(), |here| {
                 let settings = with(Settings::builder().requested_credits(calls), versions);
-                call_only(&Client::connect(here, address(), &settings).unwrap(), &lengths).unwrap();
+                call_one_way(&Client::connect(here, address(), &settings).unwrap(), &lengths).unwrap();
             });
             assert!(found.broken.is_empty(), "{version}: {:?}", found.broken);
             let (without, with): (Vec<_>, Vec<_>) = found.transactions.iter().partition(|rpc| rpc.reply.is_none());
@@ -313,7 +313,7 @@ fn calls_without_a_reply_end_when_they_are_sent() {
 fn version_1_has_no_calls_without_a_reply() {
     captured(Settings::server().to_builder(), Versions::all(), |here| {
         let client = Client::connect(here, address(), &with(Settings::builder(), Versions::ONE)).unwrap();
-        assert_eq!(call_only(&client, &[5]), Err(CallError::Refused(CallRefusal::CallOnly)));
+        assert_eq!(call_one_way(&client, &[5]), Err(CallError::Refused(CallRefusal::OneWay)));
         // A request that the server forgets is answered with an error.
         let mut call = Call::rpc(PROGRAM, 1, 2);
         assert!(client.call(&mut call).unwrap().results().is_err());

@@ -136,14 +136,14 @@ impl Rewrite<'_> {
     /// Replaces the next octets.
     fn value(&mut self, octets: usize, replacer: &Replacer) -> Option<()> {
         let at = self.reader.offset();
-        let value = self.reader.take(octets).ok()?;
+        let value = self.reader.read_octets(octets).ok()?;
         replacer.value(value, self.to.get_mut(at..at.checked_add(octets)?)?);
         Some(())
     }
 
     /// Leaves the next octets zero.
     fn skip(&mut self, octets: usize) -> Option<()> {
-        self.reader.take(octets).ok().map(drop)
+        self.reader.read_octets(octets).ok().map(drop)
     }
 
     fn message(&mut self, known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Option<()> {

@@ -261,7 +261,7 @@ impl<'a, 'c> Walker<'a, 'c> {
     }
 
     fn fixed(&mut self, octets: usize) -> Stepped<()> {
-        self.reader.take(octets).map(drop).map_err(|end| self.cut(end))?;
+        self.reader.read_octets(octets).map(drop).map_err(|end| self.cut(end))?;
         self.piece(octets, PieceKind::Value);
         Ok(())
     }
@@ -363,7 +363,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         if let Some(marked) = &mut self.marked {
             let octets = match item {
                 Item::Opaque => before.opaque(),
-                _ => before.take(self.reader.offset().saturating_sub(before.offset())),
+                _ => before.read_octets(self.reader.offset().saturating_sub(before.offset())),
             };
             marked.push(MarkedItem { operation, mark, octets: octets.unwrap_or_default() });
         }

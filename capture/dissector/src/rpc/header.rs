@@ -109,7 +109,7 @@ impl Dialect {
         // For header types that both formats have, sometimes only the length of the Send shows which it is.
         let is_of_both = Prefix::decode(octets).is_ok_and(|prefix| matches!(prefix.procedure.0, 4..=6));
         if family.is_none() && (is_whole || !is_of_both) {
-            *family = Family::of(octets);
+            *family = Family::detect(octets);
         }
         let is_possible = |family| v2::MessageV2::decode(family, octets).is_ok();
         match family {

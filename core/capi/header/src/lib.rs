@@ -10,7 +10,7 @@ fn interface() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The header as it follows from the sources.
+/// Generates the header from the sources.
 fn generated() -> String {
     let folder = interface();
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();

@@ -1,5 +1,5 @@
-//! `librpcrdma.a` and `librpcrdma.so`. What they contain is in `rpcrdma-capi`; here is only what a linked program has to
-//! have once.
+//! `librpcrdma.a` and `librpcrdma.so`. `rpcrdma-capi` has the contents; here is only what a linked program has to have
+//! once.
 #![no_std]
 
 pub use rpcrdma_capi::*;

@@ -56,7 +56,7 @@ impl Entry {
             arguments: &[],
             results: &[],
             reply_length: REPLY as u32,
-            largest_room: 0,
+            largest_capacity: 0,
         };
         self.requester.call(&call).ok()?;
         let requester::Output::Send { call, header, .. } = self.requester.poll(there).ok()?? else { return None };

@@ -1,4 +1,4 @@
-//! The entries. Each has what it needs beforehand, for the header of a number, and takes a Send and room for another.
+//! The entries. Each has what it needs beforehand, for the header of a number, and takes a Send and a buffer for another.
 
 /// Stops the program, because a failure does not cost the same as the call to be measured.
 #[allow(dead_code, reason = "not every entry can fail")]

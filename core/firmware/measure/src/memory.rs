@@ -11,7 +11,7 @@ const fn responder(calls: usize, header: usize, chunks: usize) -> usize {
     160 + calls * (192 + header + 16 * chunks)
 }
 
-/// At most this, and not much less.
+/// Returns true if `octets` is at most `stated`, and not much less.
 const fn is_about(octets: usize, stated: usize) -> bool {
     octets <= stated && octets * 100 >= stated * 95
 }

@@ -8,9 +8,9 @@
 //! family B                permitted = the word             the word = granted
 //! ```
 //!
-//! In family B `granted` is what was received, and what can be received besides. In family A no message may grant 0, so each
-//! takes a Receive that was not granted yet, and half of them are kept for that. Where the drafts contradict themselves is
-//! in `v2/README.md`.
+//! In family B `granted` is what was received, and what can be received besides. In family A no message may grant 0, so
+//! each message takes a Receive that was not granted yet, and half of the Receives are kept for that. `v2/README.md`
+//! says where the drafts contradict each other.
 
 use crate::v2::family_a::HeaderFlags;
 use crate::v2::{Credit, Family, HeaderV2};
@@ -21,11 +21,11 @@ pub(super) struct MessageCredits {
     family: Family,
     /// Number of messages sent.
     sent: u32,
-    /// Number of messages that the peer permits to be sent, including those already sent.
+    /// Number of messages that the peer permits to be sent, including messages already sent.
     permitted: u32,
     /// Number of messages received.
     received: u32,
-    /// Number of messages that the peer may send, including those already received.
+    /// Number of messages that the peer may send, including messages already received.
     granted: u32,
     /// Number of messages about RPCs received since the last message was sent.
     unreported: u32,
@@ -34,14 +34,15 @@ pub(super) struct MessageCredits {
     /// In family A: parts of continued messages whose sender may have nothing left to grant, and has received nothing
     /// in return.
     owed: u32,
-    /// In family A: maximum number of unused credits that the peer can have granted. 0 if it does not announce one.
+    /// In family A: maximum number of unused credits that the peer can have granted. 0 if the peer announces no
+    /// maximum.
     most_of_peer: u32,
 }
 
 /// Kinds of received messages that matter to credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountedMessage {
-    /// It grants credits, and does nothing else.
+    /// Grants credits, and does nothing else.
     Grant,
     /// In family A: a part of a continued message that is not the last.
     Middle,
@@ -49,7 +50,7 @@ pub(super) enum CountedMessage {
 }
 
 impl CountedMessage {
-    pub(super) fn of(header: &HeaderV2<'_>) -> Self {
+    pub(super) fn from_header(header: &HeaderV2<'_>) -> Self {
         match header {
             _ if header.is_grant() => Self::Grant,
             HeaderV2::A(header) if header.flags.contains(HeaderFlags::MORE) => Self::Middle,
@@ -103,62 +104,62 @@ impl MessageCredits {
         }
     }
 
-    /// Returns the number of messages that may be sent now, if `room` more can be received. In family A each has to
+    /// Returns the number of messages that may be sent now, if `receives` more can be received. In family A each has to
     /// grant something.
-    pub(super) fn available(&self, room: u32) -> u32 {
+    pub(super) fn available(&self, receives: u32) -> u32 {
         let permitted = u32::try_from(self.ahead()).unwrap_or(0);
         match self.family {
-            Family::A => permitted.min(self.news(room)),
+            Family::A => permitted.min(self.news(receives)),
             Family::B => permitted,
         }
     }
 
-    /// Returns how many of them may be Calls. `owed_replies`: Replies that this end still has to send. `awaited`:
-    /// Replies that it still expects.
-    pub(super) fn available_for_calls(&self, room: u32, owed_replies: u32, awaited: u32) -> u32 {
+    /// Returns the number of Calls that may be sent now. `owed_replies`: Replies that this end still has to send.
+    /// `awaited`: Replies that this end still expects.
+    pub(super) fn available_for_calls(&self, receives: u32, owed_replies: u32, awaited: u32) -> u32 {
         // A peer that can receive just one message is called, too, while it cannot be waiting for anything.
         let kept = if owed_replies == 0 && awaited == 0 { 0 } else { owed_replies.max(1) };
-        self.available(room).saturating_sub(kept)
+        self.available(receives).saturating_sub(kept)
     }
 
     /// Returns true if an asynchronous grant is due: half of the receivable messages have come since the last message
     /// to the peer, or the peer may send no more; and there is something to grant. The peer keeps a Receive for one
-    /// such message that it has not permitted. Two ends cannot exchange grants for ever: a grant always leaves the peer
-    /// something.
+    /// such message that is not permitted otherwise. Two ends cannot exchange grants for ever: a grant always leaves
+    /// the peer something.
     ///
-    /// In family A the parts of a long message can use up everything that their sender has to grant, because each has
-    /// to grant something, and only used credits can be granted again. So each part is answered by a grant, if it
-    /// granted the minimum.
+    /// In family A the parts of a long message can use up everything that the sender has to grant, because each part
+    /// has to grant something, and only used credits can be granted again. So each part that granted the minimum is
+    /// answered by a grant.
     ///
-    /// The same happens to an end of family A that sends more messages than it receives. It has granted as much as it
-    /// announces to have outstanding, and cannot use its credits. Any message helps it. That is true even if its last
-    /// message was a grant, unless this end would then have nothing left to grant: that grant might have been the last
-    /// one the peer had. A grant never uses this end's last credit: a peer with a single Receive would return it by a
-    /// grant of its own, and so on for ever.
-    pub(super) fn is_grant_due(&self, room: u32) -> bool {
-        let is_half = self.unreported.saturating_mul(2) >= room;
+    /// The same happens to an end of family A that sends more messages than it receives. Such an end has granted as
+    /// much as announced, and cannot use its own credits. Any message helps, even if the last message of that end was a
+    /// grant, unless this end would then have nothing left to grant: that grant might have been the last one the peer
+    /// had. A grant never uses this end's last credit: a peer with a single Receive would answer by a grant, and so on
+    /// for ever.
+    pub(super) fn is_grant_due(&self, receives: u32) -> bool {
+        let is_half = self.unreported.saturating_mul(2) >= receives;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
         let is_full =
             self.most_of_peer > 0 && self.ahead() > 1 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
-        let is_stuck = is_full && (self.unreported > 0 || self.unanswered > 0 && self.news(room) > 1);
-        (is_half || is_out || is_stuck || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
+        let is_stuck = is_full && (self.unreported > 0 || self.unanswered > 0 && self.news(receives) > 1);
+        (is_half || is_out || is_stuck || self.owed > 0) && self.news(receives) > 0 && self.ahead() >= 0
     }
 
-    /// Counts an asynchronous grant that is sent, and returns its `rdma_credit`.
-    pub(super) fn grant(&mut self, room: u32) -> Credit {
+    /// Counts an asynchronous grant that is sent, and returns the `rdma_credit` to send.
+    pub(super) fn grant(&mut self, receives: u32) -> Credit {
         self.owed = self.owed.saturating_sub(1);
-        self.send(room)
+        self.send(receives)
     }
 
-    /// Counts a message that is sent, and returns its `rdma_credit`.
-    pub(super) fn send(&mut self, room: u32) -> Credit {
+    /// Counts a message that is sent, and returns the `rdma_credit` to send.
+    pub(super) fn send(&mut self, receives: u32) -> Credit {
         self.sent = self.sent.wrapping_add(1);
         (self.unreported, self.unanswered) = (0, 0);
-        let news = self.news(room);
+        let news = self.news(receives);
         match self.family {
             Family::A => {
-                let most = u16::try_from(room).unwrap_or(u16::MAX).max(1);
-                let kept = room.checked_div(2).unwrap_or(0);
+                let most = u16::try_from(receives).unwrap_or(u16::MAX).max(1);
+                let kept = receives.checked_div(2).unwrap_or(0);
                 let granted = u16::try_from(news.saturating_sub(kept)).unwrap_or(u16::MAX).clamp(1, most);
                 self.granted = self.granted.wrapping_add(u32::from(granted));
                 Credit::new(granted, most)
@@ -210,8 +211,8 @@ impl MessageCredits {
     }
 
     /// Returns the number of further messages that the peer could be granted.
-    fn news(&self, room: u32) -> u32 {
-        u32::try_from(self.received.wrapping_add(room).wrapping_sub(self.granted).cast_signed()).unwrap_or(0)
+    fn news(&self, receives: u32) -> u32 {
+        u32::try_from(self.received.wrapping_add(receives).wrapping_sub(self.granted).cast_signed()).unwrap_or(0)
     }
 }
 
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_begins_with_one_message_and_goes_on_when_it_is_granted_more() {
+    fn a_client_sends_one_message_before_the_first_grant() {
         for (family, mut client, mut server) in both() {
             assert_eq!(client.available(8), 1, "{family:?}");
             assert_eq!(server.available(8), if family == Family::A { 0 } else { 1 }, "{family:?}");
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_more_than_was_granted_is_too_many_unless_it_grants() {
+    fn one_message_beyond_the_grant_is_refused_unless_it_grants() {
         for (family, mut client, mut server) in both() {
             server.receive(client.send(8), CountedMessage::Other).unwrap();
             // The server has not granted anything else, and has a Receive left for a grant.
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_is_due_when_half_was_used_and_never_answers_a_grant() {
+    fn a_grant_is_due_after_half_of_the_last_one() {
         for (family, mut client, mut server) in both() {
             server.receive(client.send(8), CountedMessage::Other).unwrap();
             client.receive(server.send(8), CountedMessage::Other).unwrap();
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_of_family_a_that_has_granted_all_it_can_is_sent_something() {
+    fn a_family_a_peer_without_grants_left_gets_a_grant() {
         let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
         server.receive(client.send(40), CountedMessage::Other).unwrap();
         client.receive(server.send(8), CountedMessage::Other).unwrap();
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_of_family_a_that_may_have_one_message_outstanding_is_sent_no_grant() {
+    fn a_family_a_peer_with_one_receive_gets_no_grant() {
         let end = MessageCredits {
             permitted: 1,
             received: 4,
@@ -301,9 +302,10 @@ mod tests {
         assert!(MessageCredits { most_of_peer: 2, permitted: 2, ..end }.is_grant_due(40));
     }
 
-    /// It believed that the server had granted all it could, because that had few Receives then, and sent it a grant.
+    /// The client believed that the server, with few Receives then, had granted all that was possible, and sent the
+    /// server a grant.
     #[test]
-    fn a_peer_of_family_a_whose_last_grant_was_asynchronous_is_sent_something() {
+    fn an_asynchronous_last_grant_of_family_a_is_answered() {
         let (client, server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
         let mut client = MessageCredits { sent: 9, permitted: 11, received: 8, granted: 13, ..client };
         let mut server = MessageCredits { sent: 8, permitted: 13, received: 9, granted: 11, ..server };
@@ -317,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_that_grants_as_little_as_it_can_is_returned() {
+    fn each_part_with_a_minimal_grant_is_answered() {
         let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
         server.receive(client.send(64), CountedMessage::Other).unwrap();
         client.receive(server.send(4), CountedMessage::Other).unwrap();
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_of_family_a_grants_something_that_can_be_received() {
+    fn each_family_a_message_grants_a_receive_that_exists() {
         let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
         server.receive(client.send(8), CountedMessage::Other).unwrap();
         let mut sent = 0;

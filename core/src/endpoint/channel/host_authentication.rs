@@ -8,16 +8,16 @@ use crate::v2::{PropertyId, PropertySet, PropertyValue};
 /// A host authentication message of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostAuthentication<'a> {
-    /// The peer has sent none, so it is not authenticated.
+    /// The peer has sent no message, and is not authenticated.
     Absent,
     /// Its octets.
     Message(&'a [u8]),
-    /// The peer has sent one of this many octets, more than [`Self::MOST_OCTETS`]. It is not kept.
+    /// The peer has sent a message of this many octets, more than [`Self::MOST_OCTETS`]. The message is not kept.
     TooLong(usize),
 }
 
 impl HostAuthentication<'_> {
-    /// Maximum length of a message that is sent, or kept, in octets. It is sent with the other properties in a
+    /// Maximum length of a message that is sent, or kept, in octets. The message is sent with the other properties in a
     /// connection's first message, which has at most 1024 octets.
     pub const MOST_OCTETS: usize = 512;
 }
@@ -39,8 +39,8 @@ impl HostMessage {
         self.too_long = if is_kept { None } else { Some(message.len()) };
     }
 
-    /// The last one in these properties counts; one without a value stands for none.
-    pub(super) fn take(&mut self, properties: &PropertySet<'_>) {
+    /// Stores the last host authentication message of these properties. A property without a value stands for none.
+    pub(super) fn apply_properties(&mut self, properties: &PropertySet<'_>) {
         for property in properties.iter().filter(|property| property.id == PropertyId::HOSTAUTH) {
             self.set(if let PropertyValue::Opaque(message) = property.value { message } else { &[] });
         }

@@ -1,4 +1,4 @@
-//! State shared by both directions of a connection: its version, and in version 2 the credits, the transport properties
+//! State shared by both directions of a connection: the version, and in version 2 the credits, the transport properties
 //! and all messages that belong to no RPC.
 //!
 //! ```text
@@ -8,19 +8,19 @@
 //!   server    Listening ------------+-> the version of the first message
 //! ```
 //!
-//! A client's first message has its transport properties: they belong to no RPC, so a refusal affects none, and they
-//! have far less than 1024 octets. A driver that lets a client begin with version 2 makes no calls before the version
-//! is [agreed](Negotiation::Agreed).
+//! A client's first message has transport properties: properties belong to no RPC, so a refusal affects none, and have
+//! far less than 1024 octets. A driver that lets a client begin with version 2 makes no calls before the version is
+//! [agreed](Negotiation::Agreed).
 //!
-//! The Requester and the Responder know nothing of all this. Their Sends go through [`Channel::send`], which counts
-//! each and writes its credits; [`Channel::available`] is the number of further Sends permitted, for
-//! [`Requester::permit`] and [`Responder::permit`]. Received messages go through [`Channel::received`], which returns
-//! the endpoint they are for. In version 1 all of these have no effect.
+//! The Requester and the Responder know nothing of all this. Sends go through [`Channel::send`], which counts each Send
+//! and writes the credits; [`Channel::available`] is the number of further Sends permitted, for [`Requester::permit`]
+//! and [`Responder::permit`]. Received messages go through [`Channel::received`], which returns the endpoint for each.
+//! In version 1 none of these functions has an effect.
 //!
 //! Further duties of a driver:
-//! - [`Channel::poll`] has messages of its own to send: they come before those of the Requester and the Responder.
-//! - `room`, an argument of several functions, is the number of messages it can receive: the posted Receives, without
-//!   the one that is kept for an asynchronous grant, and without [those that Calls still
+//! - [`Channel::poll`] has messages of its own to send, before messages of the Requester and the Responder.
+//! - `receives`, an argument of several functions, is the number of messages that this end can receive: the posted
+//!   Receives, without the Receive that is kept for an asynchronous grant, and without [Receives that Calls still
 //!   occupy](super::Responder::occupied).
 //! - An end that makes and answers calls gives no Receive to a [`CallPart`](Arrival::CallPart) that has to wait for a
 //!   slot.
@@ -39,6 +39,7 @@ use heapless::Vec;
 
 use credits::{CountedMessage, MessageCredits};
 use host_authentication::HostMessage;
+use versions::VersionRange;
 
 use super::{PayloadFormats, SegmentLimits, Terms, Version};
 use crate::error::{EncodeError, Role};
@@ -69,14 +70,22 @@ pub struct Channel {
     /// This end's host authentication message; empty for none.
     host: HostMessage,
     state: ChannelState,
-    errors: Vec<(Prefix, ErrorBodyV2), ERRORS>,
+    errors: Vec<PendingError, ERRORS>,
+}
+
+/// An error that waits to be sent.
+#[derive(Clone, Copy, Debug)]
+struct PendingError {
+    /// First words of the message in error.
+    request: Prefix,
+    error: ErrorBodyV2,
 }
 
 #[derive(Debug)]
 enum ChannelState {
     /// A client that has not sent its first message.
     Offering(Family),
-    /// A client that waits for the answer to it.
+    /// A client that waits for the answer to the first message.
     Offered(Link),
     /// A server that has received nothing.
     Listening,
@@ -117,8 +126,17 @@ struct Link {
     has_sent_properties: bool,
     /// The endpoint that has sent some parts of a continued message, but not the last.
     half_sent: Option<Role>,
-    /// True if the peer's first message has properties, and more of them will follow.
+    /// True if the peer's first message has properties, and more properties will follow.
     waits_for_properties: bool,
+}
+
+/// Terms of the two endpoints of one end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelTerms {
+    /// Terms of the Requester: of calls that this end makes.
+    pub calls: Terms,
+    /// Terms of the Responder: of calls that this end answers.
+    pub answers: Terms,
 }
 
 /// State of the negotiation of the version.
@@ -148,40 +166,47 @@ impl core::fmt::Display for HostAuthenticationTooLong {
 
 impl core::error::Error for HostAuthenticationTooLong {}
 
-/// Endpoint for a received message, and its kind.
+/// Kind of a received message, and the endpoint to pass the message to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Arrival {
-    /// A message of version 1: [`Direction::of`](super::Direction::of) returns its endpoint.
+    /// A message of version 1: [`Direction::detect`](super::Direction::detect) returns the endpoint.
     Version1,
     /// The Requester.
     Reply,
     /// The Responder.
     Call,
     /// For the Responder: a part of a Call that began in an earlier Send. If the Call still waits for [a
-    /// slot](super::Responder::has_place), so must this part; but not in its Receive, if this end makes calls as well.
+    /// slot](super::Responder::has_place), so must this part; but not in a Receive, if this end makes calls as well.
     /// Only parts may come between the parts, not even the Replies with which the peer would free a slot (version two
     /// draft -01, "RDMA2_F_MORE Flag"; -07 section 6.3). If both ends used up each other's Receives like that, neither
     /// could continue.
     CallPart,
-    /// For neither of them: its Receive can be posted again.
+    /// For neither endpoint: the Receive can be posted again.
     Nothing,
-    /// For neither of them: the peer has sent transport properties, so that [`Channel::terms`] and
+    /// For neither endpoint: the peer has sent transport properties, so that [`Channel::terms`] and
     /// [`Channel::segment_limits`] may have changed.
     Properties,
-    /// For neither of them, and no reply to the Call with this XID can come any more: this was a part of it, out of
-    /// order. Pass it to the Requester: [`requester::Input::Broken`](super::requester::Input::Broken).
+    /// For neither endpoint, and no reply to the Call with this XID can come any more: the message was a part of the
+    /// reply, out of order. Pass the XID to the Requester:
+    /// [`requester::Input::Broken`](super::requester::Input::Broken).
     BrokenReply(u32),
-    /// For neither of them, and the rest of the Call with this XID will not come: the peer has broken off the sequence
-    /// of its parts. Pass it to the Responder, which answers the Call with this error:
+    /// For neither endpoint, and the rest of a Call will not come: the peer has broken off the sequence of parts. Pass
+    /// `xid` and `error` to the Responder, which answers the Call:
     /// [`responder::Input::Broken`](super::responder::Input::Broken).
-    BrokenCall(u32, ErrorBodyV2),
-    /// The peer has sent more than it was granted. The connection has to be ended.
+    BrokenCall {
+        /// XID of the Call.
+        xid: u32,
+        /// Answer to the Call.
+        error: ErrorBodyV2,
+    },
+    /// The peer has sent more than was granted. The driver has to end the connection.
     Exceeded,
 }
 
 impl Channel {
-    /// Creates the end that connects. It begins with the highest of `versions`. `own`: its transport properties.
+    /// Creates the end that connects, and begins with the highest of `versions`. `own`: transport properties of this
+    /// end.
     #[must_use]
     pub const fn client(versions: Versions, own: Properties<'static>) -> Self {
         let state = match versions.offered() {
@@ -191,7 +216,7 @@ impl Channel {
         Self { versions, own, host: HostMessage::NONE, state, errors: Vec::new() }
     }
 
-    /// Creates the end that accepts. It uses the client's version, if that is one of `versions`.
+    /// Creates the end that accepts, and uses the client's version, if that is one of `versions`.
     #[must_use]
     pub fn server(versions: Versions, own: Properties<'static>) -> Self {
         let state = if versions == Versions::ONE { ChannelState::One } else { ChannelState::Listening };
@@ -224,13 +249,13 @@ impl Channel {
         }
     }
 
-    /// Returns the terms of version 2 for the calls that this end makes, and for those that it answers. `None` if the
-    /// connection does not use version 2. `remote_invalidation`: true if this end takes part in it.
+    /// Returns the terms of both endpoints of this end in version 2. `None` if the connection does not use version 2.
+    /// `remote_invalidation`: true if this end takes part in remote invalidation.
     ///
-    /// A server makes its calls in the formats that the client supports in the reverse direction: none before the
-    /// client has announced that (version two draft -07 section 5.2.5). A client answers them in the same formats.
+    /// A server makes calls in the formats that the client supports in the reverse direction: none before the client
+    /// has announced a format (version two draft -07 section 5.2.5). A client answers in the same formats.
     #[must_use]
-    pub fn terms(&self, remote_invalidation: bool) -> Option<(Terms, Terms)> {
+    pub fn terms(&self, remote_invalidation: bool) -> Option<ChannelTerms> {
         let ChannelState::Two(link) = &self.state else { return None };
         let (own, peer, version) = (&self.own, &link.properties, Version::Two(link.family));
         let out = own.maximum_send_size.min(peer.receive_buffer_size);
@@ -239,17 +264,14 @@ impl Channel {
             Side::Client => (PayloadFormats::All, own.reverse_direction.into()),
             Side::Server => (peer.reverse_direction.into(), PayloadFormats::All),
         };
-        let terms = |(call_threshold, reply_threshold), formats| Terms {
-            call_threshold,
-            reply_threshold,
-            remote_invalidation,
-            version,
-            formats,
-        };
-        Some((terms((out, back), calls), terms((back, out), answers)))
+        let terms = Terms { remote_invalidation, version, ..Terms::default() };
+        Some(ChannelTerms {
+            calls: Terms { call_threshold: out, reply_threshold: back, formats: calls, ..terms },
+            answers: Terms { call_threshold: back, reply_threshold: out, formats: answers, ..terms },
+        })
     }
 
-    /// Returns the transport properties of the peer. `None` before it is known that the connection uses version 2.
+    /// Returns the transport properties of the peer. `None` until version 2 is agreed.
     #[must_use]
     pub const fn peer_properties(&self) -> Option<&Properties<'static>> {
         match &self.state {
@@ -258,8 +280,8 @@ impl Channel {
         }
     }
 
-    /// Returns the host authentication message of the peer, the last one if there were several. `None` before it is
-    /// known that the connection uses version 2. Its meaning is up to the application.
+    /// Returns the host authentication message of the peer, the last one if there were several. `None` until version 2
+    /// is agreed. The application gives the message a meaning.
     #[must_use]
     pub fn peer_host_authentication(&self) -> Option<HostAuthentication<'_>> {
         match &self.state {
@@ -270,7 +292,7 @@ impl Channel {
 
     /// Returns the limits of version 2 for segments of this end's Calls, for [`Requester::limit_segments`]. `None` if
     /// the connection does not use version 2. No segment is larger than either end sends or receives, and no Call has
-    /// more of them than the peer accepts.
+    /// more segments than the peer accepts.
     ///
     /// [`Requester::limit_segments`]: super::Requester::limit_segments
     #[must_use]
@@ -280,11 +302,11 @@ impl Channel {
         Some(SegmentLimits { octets, count: peer.maximum_segment_count })
     }
 
-    /// The connection has ended, or timed out, before the version was known: a server of version 1 may drop messages of
-    /// other versions.
+    /// Records that the connection has ended, or timed out, before the version was known: a server of version 1 may
+    /// drop messages of other versions.
     pub fn lost(&mut self) {
         if self.negotiation() == Negotiation::Pending {
-            let (low, high) = self.versions.range();
+            let VersionRange { low, high } = self.versions.range();
             let next = Outcome::Lost.next_version(low, high);
             self.state = ChannelState::Over(next.map_or(Failure::Lost, |_| Failure::Elsewhere(Version::One)));
         }
@@ -292,48 +314,48 @@ impl Channel {
 
     /// Returns the number of messages that the Requester and the Responder may send now.
     #[must_use]
-    pub fn available(&self, room: u32) -> u32 {
+    pub fn available(&self, receives: u32) -> u32 {
         match &self.state {
             ChannelState::One => u32::MAX,
-            ChannelState::Two(link) => link.credits.available(room),
+            ChannelState::Two(link) => link.credits.available(receives),
             ChannelState::Offering(_) | ChannelState::Offered(_) | ChannelState::Listening | ChannelState::Over(_) => 0,
         }
     }
 
-    /// Returns how many of them may be Calls, on a connection whose ends both make calls. `owed`: Replies that this end
-    /// still has to send. `awaited`: Replies that it still expects.
+    /// Returns the number of Calls that may be sent now, on a connection whose ends both make calls. `owed`: Replies
+    /// that this end still has to send. `awaited`: Replies that this end still expects.
     ///
     /// Version 1 counts the credits of either direction separately (RFC 8167 section 4). Version 2 has one account for
-    /// all messages, so two ends could use it up with Calls, and neither could send a Reply. Therefore a credit is kept
-    /// for each owed Reply, and one as long as there are Calls in flight. Each Reply allows another message, so an end
-    /// never has to wait for a Reply whose last credit it holds itself.
+    /// all messages, so two ends could use up the account with Calls, and neither could send a Reply. Therefore a
+    /// credit is kept for each owed Reply, and one as long as there are Calls in flight. Each Reply allows another
+    /// message, so no end ever waits for a Reply while holding the last credit for that Reply.
     ///
     /// No message comes between the parts of a continued Reply, and a continued Call that was begun has all credits.
     #[must_use]
-    pub fn available_for_calls(&self, room: u32, owed: u32, awaited: u32) -> u32 {
+    pub fn available_for_calls(&self, receives: u32, owed: u32, awaited: u32) -> u32 {
         match &self.state {
             ChannelState::Two(Link { half_sent: Some(Role::Responder), .. }) => 0,
-            ChannelState::Two(Link { half_sent: Some(Role::Requester), .. }) => self.available(room),
-            ChannelState::Two(link) => link.credits.available_for_calls(room, owed, awaited),
-            _ => self.available(room),
+            ChannelState::Two(Link { half_sent: Some(Role::Requester), .. }) => self.available(receives),
+            ChannelState::Two(link) => link.credits.available_for_calls(receives, owed, awaited),
+            _ => self.available(receives),
         }
     }
 
-    /// Returns how many of them may be Replies, on a connection whose ends both make calls: none between the parts of a
-    /// continued Call.
+    /// Returns the number of Replies that may be sent now, on a connection whose ends both make calls: none between the
+    /// parts of a continued Call.
     #[must_use]
-    pub fn available_for_replies(&self, room: u32) -> u32 {
+    pub fn available_for_replies(&self, receives: u32) -> u32 {
         match &self.state {
             ChannelState::Two(Link { half_sent: Some(Role::Requester), .. }) => 0,
-            _ => self.available(room),
+            _ => self.available(receives),
         }
     }
 
-    /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its
-    /// header. After an error that answers an incomplete Call, the remaining parts of that Call need not come.
-    pub fn send(&mut self, room: u32, header: &mut [u8]) {
+    /// Counts a message of the Requester or the Responder that is about to be sent, and writes the credits into
+    /// `header`. After an error that answers an incomplete Call, the remaining parts of that Call need not come.
+    pub fn send(&mut self, receives: u32, header: &mut [u8]) {
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
-            link.stamp(room, header);
+            link.stamp(receives, header);
             if let Ok(prefix) = Prefix::decode(header) {
                 match prefix.procedure {
                     Procedure::RDMA_ERROR => link.peer.refused(prefix.xid),
@@ -349,62 +371,61 @@ impl Channel {
         matches!(self.state, ChannelState::One) && self.errors.is_empty()
     }
 
-    /// Writes the next message of this end that belongs to no RPC to the start of `buffer`: its transport properties,
-    /// an error, a grant. Returns its length.
+    /// Writes the next message of this end that belongs to no RPC to the start of `buffer`: transport properties, an
+    /// error, a grant. Returns the length in octets; `None` if there is no message.
     ///
     /// # Errors
     /// An [`EncodeError`] if `buffer` is too small; with a larger one, the next call returns the same message.
-    pub fn poll(&mut self, room: u32, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
+    pub fn poll(&mut self, receives: u32, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
         if let ChannelState::Offering(family) = self.state {
             self.state = ChannelState::Offered(Link::client(family));
         }
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state
             && !link.has_sent_properties
-            && link.credits.available(room) > 0
+            && link.credits.available(receives) > 0
         {
             let length = link.properties_of(&self.own, self.host.octets()).encode(buffer)?;
             link.has_sent_properties = true;
-            link.stamp(room, buffer);
+            link.stamp(receives, buffer);
             return Ok(Some(length));
         }
-        if let Some(&(request, error)) = self.errors.first() {
-            return self.send_error(room, buffer, &request, error);
+        if let Some(&pending) = self.errors.first() {
+            return self.send_error(receives, buffer, pending);
         }
         let ChannelState::Two(link) = &mut self.state else { return Ok(None) };
         // The next part of a long message grants as much, and completes its RPC; a grant could use its last credit.
-        let goes_on = link.half_sent.is_some() && link.credits.available(room) > 0;
-        if goes_on || !link.credits.is_grant_due(room) {
+        let goes_on = link.half_sent.is_some() && link.credits.available(receives) > 0;
+        if goes_on || !link.credits.is_grant_due(receives) {
             return Ok(None);
         }
         let length = link.grant().encode(buffer)?;
-        stamp(link.credits.grant(room), buffer);
+        stamp(link.credits.grant(receives), buffer);
         Ok(Some(length))
     }
 
-    /// Sends the oldest of the errors, if it may be sent.
+    /// Sends the oldest error, if a message may be sent.
     fn send_error(
         &mut self,
-        room: u32,
+        receives: u32,
         buffer: &mut [u8],
-        request: &Prefix,
-        error: ErrorBodyV2,
+        PendingError { request, error }: PendingError,
     ) -> Result<Option<usize>, EncodeError> {
         let length = match &mut self.state {
-            ChannelState::Two(link) if link.credits.available(room) == 0 => return Ok(None),
+            ChannelState::Two(link) if link.credits.available(receives) == 0 => return Ok(None),
             ChannelState::Two(link) => {
-                let length = ErrorReplyV2::new(link.family, request, Credit(0), error).encode(buffer)?;
-                link.stamp(room, buffer);
+                let length = ErrorReplyV2::new(link.family, &request, Credit(0), error).encode(buffer)?;
+                link.stamp(receives, buffer);
                 length
             }
             // The version is refused. Credits of version 1 are never 0; family B and version 1 have the same layout.
-            _ => ErrorReplyV2::new(Family::B, request, Credit(1), error).encode(buffer)?,
+            _ => ErrorReplyV2::new(Family::B, &request, Credit(1), error).encode(buffer)?,
         };
         self.forget_error();
         Ok(Some(length))
     }
 
     /// Removes the oldest of the errors. `Vec::remove` could panic: only with optimisation for speed does the compiler
-    /// see that it does not.
+    /// prove the absence of a panic.
     fn forget_error(&mut self) {
         let most = self.errors.len().saturating_sub(1);
         for place in 0..most {
@@ -446,7 +467,7 @@ impl Channel {
             None => {
                 // An error is never answered, whatever version it has.
                 if v1::ErrorReply::decode(octets).is_err() {
-                    let (low, high) = self.versions.refusing(prefix.version);
+                    let VersionRange { low, high } = self.versions.range_without(prefix.version);
                     self.answer(prefix, ErrorBodyV2::Vers { low, high });
                 }
                 Arrival::Nothing
@@ -457,7 +478,7 @@ impl Channel {
     /// Handles the server's answer to the client's first message.
     fn answered(&mut self, octets: &[u8]) -> Arrival {
         if let Some(refusal) = Refusal::decode(octets) {
-            let (low, high) = self.versions.range();
+            let VersionRange { low, high } = self.versions.range();
             self.state = match Outcome::Refused(refusal).next_version(low, high) {
                 Some(v1::VERSION) => ChannelState::One,
                 _ => ChannelState::Over(Failure::Impossible),
@@ -495,7 +516,7 @@ impl Channel {
                 let answer = reaction.error(v2::VERSION, v2::VERSION);
                 match (prefix, prefix.map(|_| link.peer.unread(link.family, octets)), answer) {
                     (Some(prefix), Some(Unread::Ends), Some(answer)) if role == Role::Responder => {
-                        return Arrival::BrokenCall(prefix.xid, answer);
+                        return Arrival::BrokenCall { xid: prefix.xid, error: answer };
                     }
                     (_, Some(Unread::Discard), _) => return Arrival::Nothing,
                     _ => {}
@@ -506,7 +527,7 @@ impl Channel {
                 return if is_reply { Arrival::Reply } else { arrival };
             }
         };
-        if link.credits.receive(message.header.credit(), CountedMessage::of(&message.header)).is_err() {
+        if link.credits.receive(message.header.credit(), CountedMessage::from_header(&message.header)).is_err() {
             return Arrival::Exceeded;
         }
         let waited = link.waits_for_properties;
@@ -525,7 +546,7 @@ impl Channel {
         }
     }
 
-    /// Drops a message that is not in order. `is_broken`: a sequence that was begun has ended with it.
+    /// Drops a message that is out of order. `is_broken`: true if that message has ended an open sequence.
     fn out_of_order(
         &mut self,
         octets: &[u8],
@@ -536,14 +557,14 @@ impl Channel {
         let is_reply = header.is_response() == Some(true);
         let reaction = error.reaction(if is_reply { Role::Requester } else { Role::Responder });
         match reaction.error(v2::VERSION, v2::VERSION) {
-            Some(answer) if is_broken && !is_reply => return Arrival::BrokenCall(header.xid(), answer),
+            Some(answer) if is_broken && !is_reply => return Arrival::BrokenCall { xid: header.xid(), error: answer },
             Some(_) => _ = self.react(octets, reaction),
             None => {}
         }
         if is_reply && header.properties().is_none() { Arrival::BrokenReply(header.xid()) } else { Arrival::Nothing }
     }
 
-    /// Answers a message that is dropped, if it has to be. A connection of version 2 never changes its version.
+    /// Answers a dropped message, if an answer is due. A connection of version 2 never changes its version.
     fn react(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
         let error = reaction.error(v2::VERSION, v2::VERSION);
         if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), error) {
@@ -556,7 +577,7 @@ impl Channel {
         if self.errors.is_full() {
             self.forget_error();
         }
-        let _ = self.errors.push((request, error));
+        let _ = self.errors.push(PendingError { request, error });
     }
 }
 
@@ -583,8 +604,8 @@ impl Link {
         }
     }
 
-    fn stamp(&mut self, room: u32, header: &mut [u8]) {
-        stamp(self.credits.send(room), header);
+    fn stamp(&mut self, receives: u32, header: &mut [u8]) {
+        stamp(self.credits.send(receives), header);
     }
 
     /// Handles a message that is in order.
@@ -592,7 +613,7 @@ impl Link {
         let header = &message.header;
         if let Some(properties) = header.properties() {
             self.properties = self.properties.with_numbers(&properties);
-            self.host.take(&properties);
+            self.host.apply_properties(&properties);
             self.waits_for_properties = is_more_to_come(header);
             return Arrival::Properties;
         }
@@ -608,7 +629,7 @@ impl Link {
 
     /// Returns the endpoint of a message that cannot be decoded.
     fn role_for(&self, octets: &[u8]) -> Role {
-        let is_reply = Outline::of(self.family, octets).is_some_and(|outline| outline.is_reply);
+        let is_reply = Outline::read(self.family, octets).is_some_and(|outline| outline.is_reply);
         if is_reply { Role::Requester } else { Role::Responder }
     }
 
@@ -648,19 +669,18 @@ fn stamp(Credit(credit): Credit, header: &mut [u8]) {
     }
 }
 
-/// This end's transport properties, as they are sent.
+/// Message with this end's transport properties.
 struct Own<'a> {
     family: Family,
-    properties: [(PropertyId, u32); 5],
+    properties: [Property<'static>; 5],
     host: &'a [u8],
 }
 
 impl Own<'_> {
     fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        let numbers = self.properties.map(|(id, number)| Property { id, value: PropertyValue::Uint32(number) });
         let host = Property { id: PropertyId::HOSTAUTH, value: PropertyValue::Opaque(self.host) };
         let mut properties: Vec<_, 6> = Vec::new();
-        for property in numbers.into_iter().chain((!self.host.is_empty()).then_some(host)) {
+        for property in self.properties.into_iter().chain((!self.host.is_empty()).then_some(host)) {
             let _ = properties.push(property);
         }
         let set = PropertySet::from_properties(&properties);
@@ -678,14 +698,14 @@ impl Own<'_> {
     }
 }
 
-/// Returns the endpoint that will send more of its message after this one, if any.
+/// Returns the endpoint that will continue a message after this part, if any.
 fn half_sent(family: Family, header: &[u8]) -> Option<Role> {
-    let outline = Outline::of(family, header)?;
+    let outline = Outline::read(family, header)?;
     let role = if outline.is_reply { Role::Responder } else { Role::Requester };
     outline.more.then_some(role)
 }
 
-/// Returns true if the sender of these properties will send more of them.
+/// Returns true if the sender of these properties will send more properties.
 fn is_more_to_come(header: &HeaderV2<'_>) -> bool {
     match header {
         HeaderV2::A(header) => header.flags.intersects(HeaderFlags::MORE | HeaderFlags::TPMORE),

@@ -28,8 +28,15 @@ impl From<Version> for Versions {
     }
 }
 
+/// Lowest and highest version of an end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VersionRange {
+    pub(super) low: u32,
+    pub(super) high: u32,
+}
+
 impl Versions {
-    /// Returns the version that a client begins with: version 2 if it can, in the format of the latest draft.
+    /// Returns the version that a client begins with: version 2 if supported, in the format of the latest draft.
     #[must_use]
     pub const fn offered(self) -> Version {
         if self.contains(Self::TWO_B) {
@@ -41,28 +48,28 @@ impl Versions {
         }
     }
 
-    /// The lowest and the highest.
-    pub(super) const fn range(self) -> (u32, u32) {
+    pub(super) const fn range(self) -> VersionRange {
         let has_2 = self.intersects(Self::TWO_A.union(Self::TWO_B));
         let low = if self.contains(Self::ONE) { v1::VERSION } else { v2::VERSION };
-        (low, if has_2 { v2::VERSION } else { v1::VERSION })
+        VersionRange { low, high: if has_2 { v2::VERSION } else { v1::VERSION } }
     }
 
-    /// The range to answer when `version` is refused. It never contains that version: version 2 in a format that is not
-    /// spoken here is refused like one that is not known.
-    pub(super) const fn refusing(self, version: u32) -> (u32, u32) {
+    /// Returns the range to answer when `version` is refused, without that version: version 2 in a format that this end
+    /// does not support is refused like an unknown version.
+    pub(super) const fn range_without(self, version: u32) -> VersionRange {
         match (version, self.contains(Self::ONE)) {
-            (v2::VERSION, _) => (v1::VERSION, v1::VERSION),
+            (v2::VERSION, _) => VersionRange { low: v1::VERSION, high: v1::VERSION },
             (_, true) => self.range(),
-            (_, false) => (v2::VERSION, v2::VERSION),
+            (_, false) => VersionRange { low: v2::VERSION, high: v2::VERSION },
         }
     }
 
-    /// The format of a first message of version 2, if that is spoken here. If both are, and nothing shows which it is, it is
-    /// that of the latest draft. An end that speaks one format and nothing else has nothing to refuse the other with.
+    /// Returns the format of a first message of version 2, if this end supports that format. If this end supports both
+    /// and nothing in the message tells, returns the format of the latest draft. An end with one format and no other
+    /// version returns that format: nothing could carry a refusal.
     pub(super) fn format_of(self, octets: &[u8]) -> Option<Family> {
         let families = [(Self::TWO_B, Family::B), (Self::TWO_A, Family::A)];
-        let shown = Family::of(octets);
+        let shown = Family::detect(octets);
         let mut spoken = families.into_iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, family)| family);
         let only = spoken.clone().next().filter(|_| !self.contains(Self::ONE));
         spoken.find(|family| shown.is_none_or(|shown| shown == *family)).or(only)

@@ -1,13 +1,14 @@
-//! Input of a Requester from its driver.
+//! Input of a Requester from the driver.
 
-use crate::endpoint::CallId;
+use crate::endpoint::{CallId, RegisteredMemory};
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// A Receive is complete.
     Received {
-        /// The driver's name for the Receive. It belongs to the Requester until `Release` or `Done` gives it back.
+        /// The driver's name for the Receive, which belongs to the Requester until `Release` or `Done` returns that
+        /// name.
         receive: u32,
         /// The octets received.
         octets: &'a [u8],
@@ -26,8 +27,8 @@ pub enum Input<'a> {
         call: CallId,
         /// From the output.
         region: u16,
-        /// The handle, and the offset of the first octet; `None` if it could not be registered.
-        memory: Option<(u32, u64)>,
+        /// The registered memory; `None` if the registration failed.
+        memory: Option<RegisteredMemory>,
     },
     /// An `Invalidate` is complete: the peer cannot reach the memory any more.
     Invalidated {

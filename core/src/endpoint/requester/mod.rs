@@ -1,6 +1,6 @@
 //! The calling side (RFC 8166 sections 3 and 4).
 //!
-//! A Call passes through these stages. It goes back only to be made again:
+//! A Call passes through these stages, and goes back only to be made again:
 //!
 //! ```text
 //!                              Continuing: a part is sent
@@ -9,7 +9,7 @@
 //! Waiting for a credit -> Registering -> Sent ------------> answered -----> Fencing memory -> Done
 //!                         memory          |    ^              ^    |             ^
 //!                                         v    |              |    v             |
-//!                          part of a continued reply          |    Pulling the reply, then RDMA_DONE
+//!                          part of a continued reply          |    Reading the reply, then RDMA_DONE
 //!                                         |                   |
 //!                                         v                   |
 //!                                     discarded --------------+
@@ -17,42 +17,42 @@
 //!
 //! # Errors from which a Call recovers
 //! Some errors of version 2 name the limits of the Responder. When the Call is fenced, it is made again within these
-//! limits, in the same slot and with the same XID, so that a Responder that remembers its replies recognises it. It
-//! waits for a credit like a new one.
+//! limits, in the same slot and with the same XID, so that a Responder that remembers replies recognises the Call. The
+//! Call waits for a credit like a new one.
 //!
 //! ```text
 //! READ_CHUNKS     with as many Read chunks as it takes; the other arguments go with the rest of the message
 //! WRITE_CHUNKS    with as many Write chunks as it takes; the other results come with the rest of the reply
 //! SEGMENTS        without Read chunks, without Write chunks, or without either: the first of these with few enough segments
-//! WRITE_RESOURCE  with the room that the result needs  \ if that is at most `Call::largest_room`, because the Call was
-//! REPLY_RESOURCE  with the room that the reply needs   / carried out, and will be again
+//! WRITE_RESOURCE  with the capacity the result needs  \ if that is at most `Call::largest_capacity`, because the Call was
+//! REPLY_RESOURCE  with the capacity the reply needs   / carried out, and will be again
 //! ```
 //!
 //! Each of these happens once for a Call; the next such error, one that asks for no change, and any other error end the
 //! Call. After `INVAL_HTYPE`, the refused form is not used again on this connection.
 //!
 //! The number of segments is known before memory is registered: one for each `Register`, whose length is limited. So
-//! the form of a Call is chosen once. A Call gets its credit first and then registers its memory, so that memory is
-//! exposed no longer than needed. Registering and invalidating may take a driver long; other calls go on meanwhile.
+//! the form of a Call is chosen once. A Call gets a credit first and then registers memory, so that memory is exposed
+//! no longer than needed. Registering and invalidating may take a driver long; other calls go on meanwhile.
 //!
-//! `Done` is returned once the peer can no longer access the Call's memory and its Send has completed. The Responder
-//! does not learn that a Call is cancelled, and an RDMA Write to fenced memory would end the connection for all Calls.
-//! So a Call that was sent keeps its memory, its credit and its XID until its reply has come; other Calls are fenced at
+//! `Done` is returned once the peer can no longer access the Call's memory and the Call's Send has completed. The
+//! Responder does not learn that a Call is cancelled, and an RDMA Write to fenced memory would end the connection for
+//! all Calls. So a Call that was sent keeps memory, credit and XID until the reply has come; other Calls are fenced at
 //! once. The driver, which has the clock, decides how long to wait for that reply.
 //!
 //! # Continued messages
 //! In version 2, a message may come in several Sends ([`Requester::continue_messages`]). Between the parts of one
-//! message its sender sends no other, so a Call of several parts delays the others until its last part is sent; credits
-//! may run out meanwhile. A message that was begun is sent to its end, even if the Call is cancelled, or answered with
+//! message the sender sends no other, so a Call of several parts delays the others until the last part is sent; credits
+//! may run out meanwhile. A message that was begun is sent to the end, even if the Call is cancelled, or answered with
 //! an error, in the middle: the Responder could not tell where the next message begins. The parts of a reply are
 //! assembled in memory of the driver, whose size is limited by [`Call::reply_length`].
 //!
-//! A credit is used again only when the Receive of its reply has been released: with as many Receives as credits, none
-//! is ever missing. A Call whose reply is pulled keeps its credit until `RDMA_DONE` is sent.
+//! A credit is used again only when the Receive of the reply has been released: with as many Receives as credits, none
+//! is ever missing. A Call with a responder-provided reply keeps the credit until `RDMA_DONE` is sent.
 //!
-//! # Calls without a reply
-//! A Call-only of version 2 ([`Requester::call_only`]) passes through the same stages, but has no chunks to register,
-//! is over when its last Send is complete, and has no answer: it then returns its credit.
+//! # One-way Calls
+//! A one-way Call of version 2 ([`Requester::call_one_way`]) has no reply. Such a Call passes through the same stages,
+//! but has no chunks to register, and is over when the last Send is complete: then the credit is returned.
 
 mod call;
 mod input;
@@ -69,6 +69,7 @@ use core::mem;
 use heapless::Vec;
 use slot::{Access, Expects, How, Slot, Stage, Step, unreduced};
 
+use super::parts::EncodedPart;
 use super::queue::Queue;
 use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
@@ -76,7 +77,7 @@ use super::stream::{self, Item, Ranges};
 use super::version::{SpeaksTwo, Version};
 use super::window::Window;
 use super::wire::{ReceivedReply, ReplyBody};
-use super::{CallId, InputError, PayloadFormats, SegmentLimits, Terms, is_protected};
+use super::{CallId, InputError, PayloadFormats, RegisteredMemory, SegmentLimits, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::prefix::{Prefix, Procedure};
 use crate::rpc;
@@ -98,8 +99,8 @@ pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     /// Calls for which there may be something to do, each once.
     ready: Queue<CALLS>,
     /// Calls that were about to be sent when the grant became smaller.
-    held: Queue<CALLS>,
-    /// The Call that is sent in parts, until its last part.
+    blocked: Queue<CALLS>,
+    /// The Call that is sent in parts, until the last part.
     continuing: Option<(CallId, SpeaksTwo)>,
     receipt: Receipt,
     state: State,
@@ -125,7 +126,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 terms,
                 segment_length: (segment_length & !3).max(4),
                 most_segments: usize::MAX,
-                pull: false,
+                reads_provided: false,
                 continued: 0,
                 unsupported: Vec::new(),
             },
@@ -134,7 +135,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             slots: Slots::new(),
             waiting: Queue::new(),
             ready: Queue::new(),
-            held: Queue::new(),
+            blocked: Queue::new(),
             continuing: None,
             receipt: Receipt::Nothing,
             state: State::Open,
@@ -147,20 +148,20 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// Provides no Reply chunk from the next Call on. A reply that is too long for a Send comes in a Position Zero Read
-    /// chunk of the Responder; it is pulled if it has at most [`Call::reply_length`] octets, and `RDMA_DONE` is sent
-    /// (RFC 5666 section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such
-    /// chunks, and not if this end also answers calls, because [`Direction`](super::Direction) takes such a reply for a
-    /// Call.
+    /// chunk of the Responder; the Requester reads a reply of at most [`Call::reply_length`] octets by RDMA, and sends
+    /// `RDMA_DONE` (RFC 5666 section 3.5). RFC 8166 forbids this. Use only with a Responder that is known to provide
+    /// such chunks, and not if this end also answers calls, because [`Direction`](super::Direction) takes such a reply
+    /// for a Call.
     ///
-    /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, because that has no answer.
-    pub const fn pull_replies(&mut self) {
-        self.how.pull = true;
+    /// The Call keeps the credit until the Send of `RDMA_DONE`, which has no answer, is complete.
+    pub const fn read_provided_replies(&mut self) {
+        self.how.reads_provided = true;
     }
 
-    /// In version 2: continues a Call of at most `most` octets that is too long for a Send in others, from the next
-    /// Call on, with its arguments, so that no memory is registered for it. For a reply of at most `most` octets there
-    /// is no Reply chunk; if it is too long for a Send, it comes in several. (A Responder may continue any reply.)
-    /// Default: 0, for never.
+    /// In version 2: continues a Call of at most `most` octets that is too long for a Send in further Sends, arguments
+    /// included, so that no memory is registered. Applies from the next Call on. For a reply of at most `most` octets
+    /// there is no Reply chunk; a reply that is too long for a Send comes in several. (A Responder may continue any
+    /// reply.) Default: 0, for never.
     pub const fn continue_messages(&mut self, most: u32) {
         self.how.continued = most;
     }
@@ -171,7 +172,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
 
-    /// Sets the terms of the connection, if they are agreed only after its set-up: they apply from the next Call on.
+    /// Sets the terms of the connection, if agreed only after connection setup. The terms apply from the next Call on.
     pub const fn agree(&mut self, terms: Terms) {
         self.how.terms = terms;
     }
@@ -194,14 +195,15 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Number of Calls that hold a credit: unanswered Calls that are sent, or about to be, and those whose reply is in
-    /// a Receive that was not released. So as many Receives as requested credits are enough.
+    /// Returns the number of Calls that hold a credit: unanswered Calls that are sent, or about to be, and Calls whose
+    /// reply is in a Receive that was not released. So as many Receives as requested credits are enough.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.window.in_flight()
     }
 
-    /// Number of Calls sent and not answered, cancelled or not; a Call-only until its Send is complete.
+    /// Returns the number of Calls sent and not answered, cancelled or not; one-way Calls count until the Send is
+    /// complete.
     #[must_use]
     pub const fn awaited_replies(&self) -> u32 {
         self.window.sent()
@@ -213,13 +215,13 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.slots.count() == CALLS
     }
 
-    /// Begins a Call. It waits if there is no credit.
+    /// Begins a Call, which waits if there is no credit.
     ///
     /// # Errors
-    /// A [`CallRefusal`] if it cannot be made; then nothing is changed.
+    /// A [`CallRefusal`] if the Call cannot be made; then nothing is changed.
     pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallRefusal> {
         let header = self.check(call.head, call.length, call.arguments)?;
-        let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
+        let (id, slot) = self.slots.take_slot().ok_or(CallRefusal::TooManyCalls)?;
         let is_planned = if self.how.terms.formats == PayloadFormats::All {
             let protected = is_protected(&header);
             slot.plan(header.xid, call, protected, &self.how).is_some()
@@ -234,21 +236,21 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.admit(id)
     }
 
-    /// Begins a Call-only of version 2: a Call of a procedure that has no reply (version two draft -07 section 4.7).
-    /// `head` and `length` are as in [`Call`]. It is `Done` with [`End::Sent`] when its Send is complete; the
+    /// Begins a one-way Call of version 2: a Call of a procedure that has no reply (version two draft -07 section 4.7).
+    /// `head` and `length` are as in [`Call`]. The Call is `Done` with [`End::Sent`] when the Send is complete; the
     /// Responder's reaction is unknown.
     ///
-    /// It has no chunks, so it is continued if it is too long for a Send, even if
+    /// A one-way Call has no chunks, and is continued if too long for a Send, even if
     /// [`continue_messages`](Self::continue_messages) does not allow that. Any answer is discarded.
     ///
     /// # Errors
-    /// A [`CallRefusal`] if it cannot be made; then nothing is changed. In version 1 this is always an error.
-    pub fn call_only(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
+    /// A [`CallRefusal`] if the Call cannot be made; then nothing is changed. In version 1 this is always an error.
+    pub fn call_one_way(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
         if self.how.terms.version.family().is_none() {
-            return Err(CallRefusal::CallOnly);
+            return Err(CallRefusal::OneWay);
         }
         let header = self.check(head, length, &[])?;
-        let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
+        let (id, slot) = self.slots.take_slot().ok_or(CallRefusal::TooManyCalls)?;
         // No message would show when the Responder no longer uses a chunk.
         if slot.plan_without_chunks(header.xid, length, Expects::Nothing, 0, &self.how).is_none() {
             self.slots.free(id);
@@ -291,7 +293,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(header)
     }
 
-    /// Makes a Call wait for a credit, if the Responder supports its form.
+    /// Makes a Call wait for a credit, if the Responder supports the form of the Call.
     #[inline(always)]
     fn admit(&mut self, id: CallId) -> Result<CallId, CallRefusal> {
         // Most Responders refuse none, and this is a quick check.
@@ -306,12 +308,12 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(id)
     }
 
-    /// Gives a Call up. A Call that was not sent will not be, and is `Done` as soon as its memory is fenced. A Call
-    /// that was sent is `Done` after its reply, which is discarded; until then the Responder may use the memory. A
-    /// `Done` that is already due stays unchanged.
+    /// Cancels a Call. A Call that was not sent will not be, and is `Done` as soon as the memory is fenced. A Call that
+    /// was sent is `Done` after the reply, which is discarded; until then the Responder may use the memory. A `Done`
+    /// that is already due stays unchanged.
     ///
-    /// The reply may never come. The driver decides how long to wait for it: without a reply, only the end of the
-    /// connection fences the memory.
+    /// The reply may never come. The driver decides how long to wait: without a reply, only the end of the connection
+    /// fences the memory.
     ///
     /// # Errors
     /// [`InputError::Unexpected`] if there is no such call.
@@ -321,7 +323,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             Stage::Sent(answer) | Stage::Continuing(answer) => answer.discard(End::Cancelled),
             Stage::Rebuilding(..) => slot.stage = Stage::Ending(End::Cancelled),
             Stage::Waiting | Stage::Registering => self.abandon(id, End::Cancelled),
-            Stage::Pulling(_) | Stage::LastSend(_) | Stage::Ending(_) => {}
+            Stage::Reading(_) | Stage::LastSend(_) | Stage::Ending(_) => {}
         }
         Ok(())
     }
@@ -413,7 +415,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 }
                 Step::Send | Step::Continue(_) => {
                     self.rest(id);
-                    self.held.push(id);
+                    self.blocked.push(id);
                 }
                 Step::Rebuild(_) => self.rebuild(id),
                 Step::End => {
@@ -433,7 +435,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Makes a Call again that was answered with an error and is fenced. It waits for a credit like a new one.
+    /// Makes a Call again that was answered with an error and is fenced. The Call waits for a credit like a new one.
     #[cold]
     fn rebuild(&mut self, id: CallId) {
         self.rest(id);
@@ -458,7 +460,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     #[cold]
     fn send_part(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
-        let (header, portion) = slot.encode_part(&self.how.terms, buffer)?;
+        let EncodedPart { header_length: header, portion } = slot.encode_part(&self.how.terms, buffer)?;
         let from = slot.part_posted(portion);
         if portion.is_last {
             self.continuing = None;
@@ -485,7 +487,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         slot.sending = slot.sending.checked_sub(1).ok_or(InputError::Unexpected)?;
         match slot.stage {
-            Stage::Pulling(_) | Stage::Rebuilding(..) | Stage::Ending(_) => self.ready(id),
+            Stage::Reading(_) | Stage::Rebuilding(..) | Stage::Ending(_) => self.ready(id),
             Stage::LastSend(_) => {
                 slot.last_sent();
                 self.ready(id);
@@ -533,7 +535,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     fn start_waiting(&mut self) {
         while self.state == State::Open
             && let Some(id) = self.waiting.first()
-            && self.window.take()
+            && self.window.take_credit()
         {
             self.waiting.pop();
             if let Some(slot) = self.slots.get(id) {
@@ -556,25 +558,25 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             self.window.give_back();
         }
         self.waiting.remove(id);
-        self.held.remove(id);
+        self.blocked.remove(id);
         self.ready(id);
         self.start();
     }
 
-    fn registered(&mut self, id: CallId, region: u16, memory: Option<(u32, u64)>) -> Result<(), InputError> {
+    fn registered(&mut self, id: CallId, region: u16, memory: Option<RegisteredMemory>) -> Result<(), InputError> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         if slot.region(region).is_none_or(|region| region.access != Access::Registering) {
             return Err(InputError::Unexpected);
         }
-        if let Some((handle, _)) = memory
-            && self.slots.iter().any(|(_, slot)| slot.exposes(handle))
+        if let Some(memory) = memory
+            && self.slots.iter().any(|(_, slot)| slot.exposes(memory.handle))
         {
             return Err(InputError::HandleInUse);
         }
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         if let Some(region) = slot.region(region) {
             region.access = if memory.is_some() { Access::Exposed } else { Access::Local };
-            if let Some((handle, offset)) = memory {
+            if let Some(RegisteredMemory { handle, offset }) = memory {
                 region.segment = Segment { handle, offset, ..region.segment };
             }
         }
@@ -608,7 +610,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// Finds the Call that a Send answers. Anything that is not a valid reply to a Call is dropped silently (section
-    /// 4.5); in version 2 it ends the Call.
+    /// 4.5); in version 2 an invalid reply ends the Call.
     fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
         match self.how.terms.version.family() {
             None => self.take_answer(receive, octets.len(), &ReceivedReply::decode(Version::One, octets)?),
@@ -665,7 +667,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     /// Retries the calls for which there may now be a credit.
     fn wake(&mut self) {
-        while let Some(id) = self.held.pop() {
+        while let Some(id) = self.blocked.pop() {
             self.ready(id);
         }
     }
@@ -674,7 +676,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.state = State::Closed;
         self.waiting.clear();
         self.ready.clear();
-        self.held.clear();
+        self.blocked.clear();
         self.continuing = None;
         let mut lost: Vec<CallId, CALLS> = Vec::new();
         for (id, _) in self.slots.iter() {

@@ -1,4 +1,4 @@
-//! Output of a Requester for its driver.
+//! Output of a Requester for the driver.
 
 use core::ops::Range;
 
@@ -23,9 +23,9 @@ pub enum Output<'a> {
     /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Report
     /// `Sent`.
     ///
-    /// A continued Call has several, one for each part of its Payload stream. After
-    /// [`Requester::pull_replies`](super::Requester::pull_replies) a Call may have a second one without payload: the
-    /// `RDMA_DONE`.
+    /// A continued Call has several, one for each part of the Payload stream. After
+    /// [`Requester::read_provided_replies`](super::Requester::read_provided_replies) a Call may have a second one
+    /// without payload: the `RDMA_DONE`.
     Send {
         /// The Call.
         call: CallId,
@@ -35,7 +35,7 @@ pub enum Output<'a> {
         payload: Ranges<'a>,
     },
     /// Append octets of a Receive to the buffer in which a continued reply is assembled: never more than fit into [its
-    /// buffer](Memory::Reply). The Receive is released after that. If the Call exposes memory for its reply, this is
+    /// buffer](Memory::Reply). The Receive is released after that. A Call that exposes memory for a reply copies to
     /// other memory.
     Place {
         /// The Call.
@@ -50,7 +50,7 @@ pub enum Output<'a> {
         at: u32,
     },
     /// Post an RDMA Read into the buffer for a Long Reply, and report `Completed`. Only after
-    /// [`Requester::pull_replies`](super::Requester::pull_replies).
+    /// [`Requester::read_provided_replies`](super::Requester::read_provided_replies).
     Read {
         /// The Call.
         call: CallId,
@@ -70,10 +70,10 @@ pub enum Output<'a> {
     },
     /// Release a Receive, which belongs to the driver again.
     Release {
-        /// The driver's name for it.
+        /// The driver's name for the Receive.
         receive: u32,
     },
-    /// A Call has ended; its memory belongs to the caller again.
+    /// A Call has ended; the memory belongs to the caller again.
     Done {
         /// The Call.
         call: CallId,
@@ -95,38 +95,38 @@ pub enum Memory {
     /// A range of the buffer for the result with this number, for remote write.
     Result(u16, Range<u32>),
     /// A range of the buffer for a Long Reply, for remote write. The buffer has
-    /// [`Call::reply_length`](super::Call::reply_length) octets, and under integrity or privacy also those of
-    /// [`Call::results`](super::Call::results), each result with its padding; and ends at a multiple of four. So ranges
-    /// may end past `reply_length`.
+    /// [`Call::reply_length`](super::Call::reply_length) octets, and under integrity or privacy also
+    /// [`Call::results`](super::Call::results), each result padded; the end is a multiple of four. So ranges may end
+    /// past `reply_length`.
     Reply(Range<u32>),
 }
 
-/// Outcome of a Call. Like [`Output`], it is exhaustive: a driver that does not handle every case should not compile.
+/// Outcome of a Call. Exhaustive, like [`Output`]: a driver that does not handle every case should not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The Payload stream of the reply is in a Receive, which belongs to the driver again.
     Reply {
         /// The driver's name for the Receive.
         receive: u32,
-        /// Its range in the Receive.
+        /// Range of the Payload stream in the Receive.
         payload: Range<usize>,
     },
-    /// A Long Reply: this many octets in its buffer. The caller has to check that its XID is that of the Call.
+    /// A Long Reply of this many octets in the buffer. The caller has to check that the XID is that of the Call.
     LongReply(u32),
-    /// A continued reply: this many octets, as copied by `Place`. The caller has to check that its XID is that of the
+    /// A continued reply of this many octets, as copied by `Place`. The caller has to check that the XID is that of the
     /// Call.
     ContinuedReply(u32),
-    /// A Call-only was sent.
+    /// A one-way Call was sent.
     Sent,
     /// The Responder answered `RDMA_ERROR`; calling again does not help (section 4.5).
     Error(ErrorBody),
     /// The Responder answered `RDMA2_ERROR`.
     ErrorV2(ErrorBodyV2),
-    /// The answer of version 2 is no valid reply: it has no Payload stream, or its chunks are not those of the Call
-    /// (version two draft -07 section 7.2). In version 1, such a Send is ignored.
+    /// The answer of version 2 is no valid reply: there is no Payload stream, or the chunks are not the chunks of the
+    /// Call (version two draft -07 section 7.2). In version 1, such a Send is ignored.
     BadReply,
     /// The Responder provides a reply of this many octets, or sends at least that many of a continued one. The buffer
-    /// is too small, or there are too many segments. The reply is not pulled, or is discarded.
+    /// is too small, or there are too many segments. The reply is not read, or is discarded.
     NoRoom(u64),
     /// Memory could not be registered.
     NotRegistered,

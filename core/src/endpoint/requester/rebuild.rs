@@ -26,15 +26,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             ReadChunks { .. } | WriteChunks { .. } | Segments { .. } => true,
             // 0 stands for a length that is not known.
             WriteResource { length_needed: room, .. } | ReplyResource { length_needed: room } => {
-                (1..=self.largest_room).contains(&room)
+                (1..=self.largest_capacity).contains(&room)
             }
             ErrorBodyV2::Vers { .. } | ErrorBodyV2::Void(_) => false,
         };
         helps && !self.rebuilt.contains(&error.code()) && self.rebuilt.push(error.code()).is_ok()
     }
 
-    /// Lays the Call out once more, so that it waits to be sent, or ends it with the error that it was answered with.
-    /// Returns true if it waits.
+    /// Lays the Call out once more, to be sent, or ends the Call with the Responder's error. Returns true if the Call
+    /// waits to be sent.
     pub(super) fn rebuild(&mut self, how: &How) -> bool {
         let Stage::Rebuilding(error, _) = mem::take(&mut self.stage) else { return false };
         let before = self.layout();
@@ -50,7 +50,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         is_built
     }
 
-    /// Lays a Call out with fewer chunks, because it has more segments than it may have; `None` if that does not help.
+    /// Lays a Call with too many segments out with fewer chunks; `None` if that does not help.
     #[cold]
     pub(super) fn plan_fewer_segments(&mut self, how: &How) -> Option<()> {
         self.layout().with_fewer_chunks().any(|next| self.relay(&next, how.most_segments, how)).then_some(())
@@ -69,7 +69,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 }
 
 impl<const SEGMENTS: usize> Layout<SEGMENTS> {
-    /// Applies the change that this error asks for. Returns `None` if it asks for none.
+    /// Applies the change that this error requires. Returns `None` if the error requires no change.
     fn after(mut self, error: ErrorBodyV2) -> Option<Self> {
         match error {
             ErrorBodyV2::ReadChunks { max_chunks } => {

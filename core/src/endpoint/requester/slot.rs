@@ -1,4 +1,4 @@
-//! One Call of a Requester: its form, the memory it exposes, and the form of its reply.
+//! One Call of a Requester: the form, the exposed memory, and the form of the reply.
 
 use core::mem;
 use core::ops::Range;
@@ -7,7 +7,7 @@ use heapless::Vec;
 
 use super::call::Call;
 use super::output::{End, Memory};
-use crate::endpoint::parts::{Parts, Portion};
+use crate::endpoint::parts::{EncodedPart, Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
 use crate::endpoint::version::SpeaksTwo;
 use crate::endpoint::wire::{AnyReplyHeader, CallForm, CallParts, ReceivedReply, ReplyBody, middle_header};
@@ -24,22 +24,22 @@ pub(super) const REBUILDS: usize = 5;
 /// Stage of a Call, in this order. Stages that hold a credit are marked with a C.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Stage {
-    /// It waits for a credit.
+    /// Waits for a credit.
     #[default]
     Waiting,
-    /// C: its memory is registered, then it is sent.
+    /// C: memory is registered, then the Call is sent.
     Registering,
-    /// C: a part of it is sent, and others are to follow.
+    /// C: a part is sent, and others are to follow.
     Continuing(Answer),
-    /// C: it is sent, and not answered.
+    /// C: sent, and not answered.
     Sent(Answer),
-    /// C: the reply is where the Responder provides it. It is pulled while the memory of the Call is fenced.
-    Pulling(End),
-    /// C: the last of its Sends is posted and not complete, and has no answer: `RDMA_DONE`, or a Call-only.
+    /// C: the Responder provides the reply. The Requester reads the reply while the memory of the Call is fenced.
+    Reading(End),
+    /// C: the last Send is posted and not complete, and has no answer: `RDMA_DONE`, or a one-way Call.
     LastSend(End),
-    /// The Responder has answered with this error. The memory of the Call is fenced, and then it is made again.
+    /// The Responder has answered with this error. The memory of the Call is fenced, and then the Call is made again.
     Rebuilding(ErrorBodyV2, SpeaksTwo),
-    /// Its memory is fenced.
+    /// Memory is fenced.
     Ending(End),
 }
 
@@ -51,10 +51,10 @@ pub(super) enum Answer {
     Awaited,
     /// Parts of a continued reply, with this many octets.
     Begun(u32),
-    /// The answer will be discarded, and then the Call has this outcome: its caller has given it up, or the buffer is
-    /// too small. The Responder does not know this, and may still access the memory.
+    /// The answer will be discarded, and then the Call has this outcome: the caller has cancelled the Call, or the
+    /// buffer is too small. The Responder does not know this, and may still access the memory.
     Discarded(End),
-    /// It has come before all of the Call was sent, and the Call ends like this.
+    /// The answer has come before the whole Call was sent, and the Call ends like this.
     Complete(End),
 }
 
@@ -80,9 +80,9 @@ impl Answer {
 pub(super) enum Expects {
     #[default]
     Reply,
-    /// A reply, which the Responder may provide, to be pulled.
+    /// A reply, which the Responder may provide for an RDMA Read.
     ProvidedReply,
-    /// Nothing: it is a Call-only.
+    /// Nothing: a one-way Call.
     Nothing,
 }
 
@@ -92,29 +92,29 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) xid: u32,
     version: Version,
     pub(super) stage: Stage,
-    /// True while the Requester's `ready` queue holds it.
+    /// True while the Call is in the Requester's `ready` queue.
     pub(super) queued: bool,
     /// Number of Sends posted and not complete. No stage implies that: a reply may arrive before the completion.
     pub(super) sending: u32,
     pub(super) form: CallForm,
     pub(super) length: u32,
-    /// If it is continued: its parts, and the part that was sent.
+    /// Of a continued Call: the parts, and the part that was sent.
     parts: Parts,
     sent: u32,
     pub(super) items: Vec<Item, SEGMENTS>,
-    /// Length of the buffer in each Write chunk; once the reply is there, the number of octets in it.
+    /// Length of the buffer in each Write chunk; once the reply is there, the number of octets in the buffer.
     pub(super) results: Vec<u32, SEGMENTS>,
     pub(super) regions: Vec<Region, SEGMENTS>,
     /// Maximum length of the reply in octets, without the results that have Write chunks.
     pub(super) longest: u32,
     /// Maximum length in octets to which the buffer of a result, or of the reply, may grow.
-    pub(super) largest_room: u32,
+    pub(super) largest_capacity: u32,
     /// The errors after which the Call was made again.
     pub(super) rebuilt: Vec<ErrorCode, REBUILDS>,
     expects: Expects,
-    /// Segments of a provided reply, its octets requested so far, and the number of RDMA Reads in flight.
+    /// Segments of a provided reply, octets requested so far, and the number of RDMA Reads in flight.
     provided: Vec<Segment, SEGMENTS>,
-    pulled: u64,
+    requested: u64,
     pub(super) reading: u32,
 }
 
@@ -126,16 +126,16 @@ pub(super) struct How {
     pub(super) segment_length: u32,
     /// Maximum number of segments of a Call.
     pub(super) most_segments: usize,
-    /// Long replies are not written into a Reply chunk, but pulled.
-    pub(super) pull: bool,
+    /// True if Long Replies are not written into a Reply chunk, but read from the Responder.
+    pub(super) reads_provided: bool,
     /// In version 2, maximum length of a message that is continued rather than put into chunks, in octets.
     pub(super) continued: u32,
-    /// Forms that the Responder has refused: in version 2 they must not be used again on this connection (version two
-    /// draft -07 section 7.1.3).
+    /// Forms that the Responder has refused: in version 2 a refused form must not be used again on this connection
+    /// (version two draft -07 section 7.1.3).
     pub(super) unsupported: Vec<CallForm, 3>,
 }
 
-/// A segment, and the memory it is for.
+/// A segment, and the memory that the segment names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     kind: Kind,
@@ -155,11 +155,11 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Only this end can access it.
+    /// Only this end can access the memory.
     Local,
     /// `Register` was given.
     Registering,
-    /// The peer can access it.
+    /// The peer can access the memory.
     Exposed,
     /// `Invalidate` was given.
     Invalidating,
@@ -180,22 +180,22 @@ pub(super) enum Step {
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
-    fn begin(&mut self, of: u32, octets: u32, spoken: Version, coming: Expects) {
+    fn begin_call(&mut self, of: u32, octets: u32, spoken: Version, coming: Expects) {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            xid, version, stage, queued, sending, form, length, parts: _, sent: _, items, results, regions, longest, largest_room,
-            rebuilt, expects, provided, pulled, reading,
+            xid, version, stage, queued, sending, form, length, parts: _, sent: _, items, results, regions, longest, largest_capacity,
+            rebuilt, expects, provided, requested, reading,
         } = self;
         rebuilt.clear();
-        (*longest, *largest_room) = (0, 0);
+        (*longest, *largest_capacity) = (0, 0);
         items.clear();
         results.clear();
         regions.clear();
         provided.clear();
         (*xid, *version, *length, *stage, *form) = (of, spoken, octets, Stage::Waiting, CallForm::Inline);
         (*queued, *sending, *expects) = (false, 0, coming);
-        (*pulled, *reading) = (0, 0);
+        (*requested, *reading) = (0, 0);
     }
 
     /// Takes back what [`Self::build`] has laid out.
@@ -206,11 +206,11 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.form = CallForm::Inline;
     }
 
-    /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
+    /// Chooses the form and the memory of the Call; `None` if that is too much.
     pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
-        let expects = if how.pull { Expects::ProvidedReply } else { Expects::Reply };
-        self.begin(xid, call.length, how.terms.version, expects);
-        self.largest_room = call.largest_room;
+        let expects = if how.reads_provided { Expects::ProvidedReply } else { Expects::Reply };
+        self.begin_call(xid, call.length, how.terms.version, expects);
+        self.largest_capacity = call.largest_capacity;
         let (arguments, results, longest) = if protected {
             (&[][..], &[][..], unreduced(call.reply_length, call.results))
         } else {
@@ -220,8 +220,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
     }
 
-    /// Chooses the form of a Call of `length` octets without chunks: one Send, or as many as it needs. Returns `None`
-    /// if neither is supported.
+    /// Chooses the form of a Call of `length` octets without chunks: one Send, or as many as needed. Returns `None` if
+    /// neither is supported.
     #[cold]
     #[inline(never)]
     pub(super) fn plan_without_chunks(
@@ -233,35 +233,35 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         how: &How,
     ) -> Option<()> {
         let Terms { call_threshold: threshold, formats, version, .. } = how.terms;
-        self.begin(xid, length, version, expects);
+        self.begin_call(xid, length, version, expects);
         self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let may_be_simple = formats >= PayloadFormats::Simple;
         let may_continue = formats >= PayloadFormats::Continued && !how.unsupported.contains(&CallForm::Continued);
-        (may_be_simple && self.fits_whole(threshold) || may_continue && self.is_continued(threshold)).then_some(())
+        (may_be_simple && self.fits_whole(threshold) || may_continue && self.continue_in_parts(threshold)).then_some(())
     }
 
     /// Lays out a Call that has no regions yet. `longest`: maximum length of the reply without the results.
     #[inline(never)]
     pub(super) fn build(&mut self, arguments: &[Item], results: &[u32], longest: u64, how: &How) -> Option<()> {
-        let How { terms, segment_length: most, pull, .. } = *how;
+        let How { terms, segment_length: most, reads_provided, .. } = *how;
         let continued = if self.version.family().is_none() { 0 } else { how.continued };
         for (chunk, &room) in results.iter().enumerate() {
             self.results.push(room).ok()?;
-            self.add(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
+            self.add_regions(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
         }
         self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let threshold = u64::from(terms.reply_threshold);
-        if pull {
+        if reads_provided {
             u32::try_from(roundup(longest)).ok()?;
         } else if longest > u64::from(continued) && longest.saturating_add(self.reply_header_length()) > threshold {
-            self.add(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
+            self.add_regions(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
             // All chunks come back in the header of the reply, which has to fit too.
             if self.reply_header_length() > threshold {
                 return None;
             }
         }
         let may_continue = self.length <= continued && !how.unsupported.contains(&CallForm::Continued);
-        if may_continue && !self.fits_whole(terms.call_threshold) && self.is_continued(terms.call_threshold) {
+        if may_continue && !self.fits_whole(terms.call_threshold) && self.continue_in_parts(terms.call_threshold) {
             return Some(());
         }
         self.reduce(arguments, terms.call_threshold, most)
@@ -272,9 +272,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         u64::from(self.length).saturating_add(self.header_length() as u64) <= u64::from(threshold)
     }
 
-    /// Makes the message continued, if parts of it fit in Sends.
+    /// Makes the message continued. Returns false if no part fits in a Send.
     #[cold]
-    fn is_continued(&mut self, threshold: u32) -> bool {
+    fn continue_in_parts(&mut self, threshold: u32) -> bool {
         let last = self.header_length();
         let Some(middle) = self.middle(0).map(|header| header.encoded_len()) else { return false };
         let Some(parts) = Parts::new(threshold, middle, last) else { return false };
@@ -307,12 +307,12 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         if !fits(header.saturating_add(reads), left) {
             self.form = CallForm::Long;
             for range in Ranges::new(&items, self.length) {
-                self.add(Kind::Read(0), range, most)?;
+                self.add_regions(Kind::Read(0), range, most)?;
             }
         }
         for item in &items {
             let end = item.position.saturating_add(item.length);
-            self.add(Kind::Read(item.position), item.position..end, most)?;
+            self.add_regions(Kind::Read(item.position), item.position..end, most)?;
         }
         match self.form {
             CallForm::Inline | CallForm::Continued => Some(()),
@@ -320,8 +320,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// Segments for a range of memory.
-    fn add(&mut self, kind: Kind, mut range: Range<u32>, most: u32) -> Option<()> {
+    /// Adds regions for a range of memory, each of at most `most` octets.
+    fn add_regions(&mut self, kind: Kind, mut range: Range<u32>, most: u32) -> Option<()> {
         while !range.is_empty() {
             let length = range.end.saturating_sub(range.start).min(most);
             let segment = Segment { length, ..Segment::default() };
@@ -336,15 +336,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     pub(super) fn exposes(&self, handle: u32) -> bool {
-        let held = |region: &Region| matches!(region.access, Access::Exposed | Access::Invalidating);
-        self.regions.iter().any(|region| held(region) && region.segment.handle == handle)
+        let is_reachable = |region: &Region| matches!(region.access, Access::Exposed | Access::Invalidating);
+        self.regions.iter().any(|region| is_reachable(region) && region.segment.handle == handle)
     }
 
     fn chunk(&self, kind: Kind) -> impl Iterator<Item = Segment> {
         self.regions.iter().filter(move |region| region.kind == kind).map(|region| region.segment)
     }
 
-    /// The chunks of the Call, as they are known so far; in its Read list, Position Zero comes first.
+    /// Returns the chunks of the Call as known so far; in the Read list, Position Zero comes first.
     #[inline(always)]
     fn with_chunks<R>(&self, then: impl FnOnce(Chunks<'_>) -> R) -> R {
         if self.regions.is_empty() && self.results.is_empty() {
@@ -395,15 +395,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.with_parts(credit, inv_handle, |parts| parts.encode(self.version, buffer))
     }
 
-    /// Writes the header of the next part of a continued Call, and returns its length with that part.
-    pub(super) fn encode_part(&self, terms: &Terms, buffer: &mut [u8]) -> Result<(usize, Portion), EncodeError> {
+    /// Writes the header of the next part of a continued Call.
+    pub(super) fn encode_part(&self, terms: &Terms, buffer: &mut [u8]) -> Result<EncodedPart, EncodeError> {
         let left = self.length.saturating_sub(self.sent);
         let portion = self.parts.next(left);
-        let header = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
+        let header_length = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
             Some(header) => header.encode(buffer)?,
             None => self.encode(0, terms, buffer)?,
         };
-        Ok((header, portion))
+        Ok(EncodedPart { header_length, portion })
     }
 
     /// The only Send is posted.
@@ -414,7 +414,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.stage = if has_answer { Stage::Sent(Answer::Awaited) } else { Stage::LastSend(End::Sent) };
     }
 
-    /// A part is posted; returns where in the Payload stream it began.
+    /// Records that a part is posted. Returns the offset of the part in the Payload stream.
     pub(super) fn part_posted(&mut self, portion: Portion) -> u32 {
         let from = self.sent;
         (self.sent, self.sending) = (from.saturating_add(portion.length), self.sending.saturating_add(1));
@@ -451,7 +451,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// Returns true if it has an answer at all.
+    /// Returns true for a Call that has an answer: not a one-way Call.
     const fn is_answered(&self) -> bool {
         !matches!(self.expects, Expects::Nothing)
     }
@@ -469,10 +469,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Ending(End::Reply { .. }))
     }
 
-    /// Returns true if an answered Call still holds its credit: for `RDMA_DONE`, or because the Receive of its reply is
+    /// Returns true if an answered Call still holds a credit: for `RDMA_DONE`, or because the Receive of the reply is
     /// not posted again yet (section 3.3.1).
     pub(super) const fn keeps_credit(&self) -> bool {
-        self.needs_receive() || matches!(self.stage, Stage::Pulling(_))
+        self.needs_receive() || matches!(self.stage, Stage::Reading(_))
     }
 
     /// The next thing to do. One RDMA Read moves `transfer` octets at most.
@@ -480,7 +480,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         match self.stage {
             Stage::Waiting | Stage::Continuing(_) | Stage::Sent(_) => Step::Wait,
             Stage::Registering => self.register(),
-            Stage::Pulling(_) => self.fence().unwrap_or_else(|| self.pull(transfer)),
+            Stage::Reading(_) => self.fence().unwrap_or_else(|| self.read_reply(transfer)),
             Stage::LastSend(_) => self.fence().unwrap_or(Step::Wait),
             Stage::Rebuilding(_, two) => self.fence().unwrap_or_else(|| self.when_fenced(Step::Rebuild(two))),
             Stage::Ending(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::End)),
@@ -489,7 +489,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// Returns `next` once the peer can no longer access the Call's memory.
     fn when_fenced(&self, next: Step) -> Step {
-        if self.all(Access::Local) && self.sending == 0 { next } else { Step::Wait }
+        if self.all_regions_have(Access::Local) && self.sending == 0 { next } else { Step::Wait }
     }
 
     fn register(&mut self) -> Step {
@@ -497,7 +497,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             return Step::Register(number, region.memory());
         }
         match self.form {
-            _ if !self.all(Access::Exposed) => Step::Wait,
+            _ if !self.all_regions_have(Access::Exposed) => Step::Wait,
             CallForm::Continued => self.version.two().map_or(Step::Send, |(_, two)| Step::Continue(two)),
             CallForm::Inline | CallForm::Long => Step::Send,
         }
@@ -508,28 +508,28 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(Step::Invalidate(number, region.segment.handle))
     }
 
-    fn pull(&mut self, transfer: u32) -> Step {
+    fn read_reply(&mut self, transfer: u32) -> Step {
         if let Some(piece) = self.next_read().map(|piece| piece.first(transfer)) {
-            self.pulled = self.pulled.saturating_add(u64::from(piece.remote.length));
+            self.requested = self.requested.saturating_add(u64::from(piece.remote.length));
             self.reading = self.reading.saturating_add(1);
             return Step::Read(piece);
         }
         if self.reading > 0 || self.sending > 0 { Step::Wait } else { Step::SendDone }
     }
 
-    /// Changes the access of the first region that has `from`, and returns it.
+    /// Changes the access of the first region that has `from`, and returns the region.
     fn advance(&mut self, from: Access, to: Access) -> Option<(u16, &Region)> {
         let (number, region) = (0..u16::MAX).zip(&mut self.regions).find(|(_, region)| region.access == from)?;
         region.access = to;
         Some((number, region))
     }
 
-    fn all(&self, access: Access) -> bool {
+    fn all_regions_have(&self, access: Access) -> bool {
         self.regions.iter().all(|region| region.access == access)
     }
 
     fn next_read(&self) -> Option<Piece> {
-        stream::piece(stream::whole(0, self.room()), self.provided.iter().copied(), self.pulled)
+        stream::piece(stream::whole(0, self.room()), self.provided.iter().copied(), self.requested)
     }
 
     pub(super) fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
@@ -542,9 +542,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// Records that the reply's Send has invalidated `handle`. Returns true if that was allowed, and it was exposed
-    /// memory of this Call. In version 1 it may be any handle of the Call, if both sides announced that; in version 2
-    /// it is the one that the Call has offered.
+    /// Records that the reply's Send has invalidated `handle`. Returns true if that was allowed, and the handle was
+    /// exposed memory of this Call. In version 1 any handle of the Call is allowed, if both sides announced remote
+    /// invalidation; in version 2 only the handle that the Call has offered.
     pub(super) fn invalidated_remotely(&mut self, handle: u32, terms: &Terms) -> bool {
         let may = match self.version.family() {
             None => terms.remote_invalidation,
@@ -561,7 +561,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// The Send of `RDMA_DONE` is posted.
     pub(super) fn notify(&mut self) {
-        if let Stage::Pulling(end) = mem::take(&mut self.stage) {
+        if let Stage::Reading(end) = mem::take(&mut self.stage) {
             (self.stage, self.sending) = (Stage::LastSend(end), self.sending.saturating_add(1));
         }
     }
@@ -573,7 +573,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// The connection is gone, and with it all access.
+    /// Records that the connection is gone, and all access with the connection.
     pub(super) fn lose(&mut self) {
         for region in &mut self.regions {
             region.access = Access::Local;
@@ -581,18 +581,18 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let whole = self.reading == 0 && self.next_read().is_none();
         self.stage = Stage::Ending(match mem::take(&mut self.stage) {
             // A reply that arrived before is still good, if it is complete.
-            Stage::Pulling(end) if whole => end,
+            Stage::Reading(end) if whole => end,
             // Nothing else would have shown that it arrived.
             Stage::LastSend(End::Sent) => End::Lost,
             Stage::LastSend(end) | Stage::Ending(end) => end,
             Stage::Continuing(answer) | Stage::Sent(answer) => answer.ending(End::Lost),
-            Stage::Waiting | Stage::Registering | Stage::Pulling(_) | Stage::Rebuilding(..) => End::Lost,
+            Stage::Waiting | Stage::Registering | Stage::Reading(_) | Stage::Rebuilding(..) => End::Lost,
         });
         (self.queued, self.sending, self.reading) = (false, 0, 0);
     }
 
-    /// Handles a message as the reply, or as a part of it. Returns how many octets of it are to be copied. Returns
-    /// `None` without any effect if it is not a valid reply to this Call.
+    /// Handles a message as the reply, or as a part of the reply. Returns the number of octets to copy. Returns `None`
+    /// without any effect if the message is not a valid reply to this Call.
     #[inline(always)]
     pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<u32> {
         let ReplyBody::Inline(chunks) = &message.body else { return self.answered_otherwise(*message) };
@@ -604,20 +604,19 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             return None;
         }
         self.returned(chunks)?;
-        self.end(End::Reply { receive, payload: message.header_length..length });
+        self.end_call(End::Reply { receive, payload: message.header_length..length });
         Some(0)
     }
 
-    /// Handles anything but an inline reply in one Send. It uses a copy, so that the usual message need not be in
-    /// memory.
+    /// Handles anything but an inline reply in one Send. Takes a copy, so that the usual message need not be in memory.
     #[inline(never)]
     fn answered_otherwise(&mut self, message: ReceivedReply<'_>) -> Option<u32> {
         match message.body {
-            ReplyBody::Error(error) => self.end(End::Error(error)),
+            ReplyBody::Error(error) => self.end_call(End::Error(error)),
             ReplyBody::ErrorV2(error, two) if self.may_be_made_again() && self.may_rebuild(error) => {
                 self.stage = Stage::Rebuilding(error, two);
             }
-            ReplyBody::ErrorV2(error, _) => self.end(End::ErrorV2(error)),
+            ReplyBody::ErrorV2(error, _) => self.end_call(End::ErrorV2(error)),
             ReplyBody::Undecodable(_) => return None,
             // Nothing answers half a Call.
             _ if matches!(self.stage, Stage::Continuing(_)) => return None,
@@ -625,7 +624,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             ReplyBody::Inline(chunks) if chunks.reads.is_empty() => {
                 self.returned(&chunks)?;
                 let placed = self.part_came(message.payload.len())?;
-                self.end(End::ContinuedReply(self.collected()));
+                self.end_call(End::ContinuedReply(self.collected()));
                 return Some(placed);
             }
             ReplyBody::Inline(_) => return None,
@@ -634,12 +633,12 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
                 let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
                 let length = filled(self.chunk(Kind::Reply), reply).filter(|&length| length > 0)?;
                 self.returned(&chunks)?;
-                self.end(End::LongReply(length));
+                self.end_call(End::LongReply(length));
             }
             ReplyBody::Long(chunks) => {
                 let cancelled = matches!(self.stage, Stage::Sent(Answer::Discarded(_)));
                 let end = self.provided(&chunks, cancelled)?;
-                self.stage = Stage::Pulling(if cancelled { End::Cancelled } else { end });
+                self.stage = Stage::Reading(if cancelled { End::Cancelled } else { end });
             }
         }
         Some(0)
@@ -650,7 +649,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Sent(Answer::Awaited | Answer::Begun(_)))
     }
 
-    /// Returns the length of the buffer for a reply that is pulled, or comes in parts.
+    /// Returns the length of the buffer for a reply that is read, or comes in parts.
     fn room(&self) -> u32 {
         u32::try_from(roundup(u64::from(self.longest))).unwrap_or(!3)
     }
@@ -660,7 +659,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Sent(Answer::Begun(_)))
     }
 
-    /// Handles a part of a continued reply, if it fits the buffer. Returns how much of it is to be copied.
+    /// Handles a part of a continued reply, if the part fits the buffer. Returns the number of octets to copy.
     fn part_came(&mut self, length: usize) -> Option<u32> {
         let room = self.room();
         let Stage::Sent(answer) = &mut self.stage else { return None };
@@ -682,9 +681,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// The answer is there: what was sent ends like this, unless its answer is discarded.
+    /// Records the answer: the Call ends like this, unless the answer is discarded.
     #[inline]
-    fn end(&mut self, end: End) {
+    fn end_call(&mut self, end: End) {
         if matches!(self.stage, Stage::Sent(Answer::Awaited)) {
             self.stage = Stage::Ending(end);
         } else {
@@ -703,19 +702,19 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// The Responder has sent something that is no reply to this Call, and cannot send another.
     pub(super) fn spoil(&mut self) {
-        self.end(End::BadReply);
+        self.end_call(End::BadReply);
     }
 
-    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled if it fits the buffer,
-    /// and if the reply is still awaited.
+    /// Handles a reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). The Requester reads a reply
+    /// that fits the buffer and is still awaited.
     fn provided(&mut self, chunks: &Chunks<'_>, cancelled: bool) -> Option<End> {
-        let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
+        let is_valid = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
         // Then no Reply chunk was given.
         if self.expects != Expects::ProvidedReply
             || chunks.reply.is_some()
             || length == 0
-            || !chunks.reads.iter().all(sound)
+            || !chunks.reads.iter().all(is_valid)
         {
             return None;
         }
@@ -730,7 +729,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(End::LongReply(length))
     }
 
-    /// Records the number of octets in each Write chunk. Returns `None` if the chunks are not those of the Call.
+    /// Records the number of octets in each Write chunk. Returns `None` if the chunks are not the chunks of the Call.
     #[inline(always)]
     fn returned(&mut self, chunks: &Chunks<'_>) -> Option<()> {
         if chunks.writes.len() != self.results.len() {
@@ -755,7 +754,7 @@ pub(super) fn unreduced(reply_length: u32, results: &[u32]) -> u64 {
     results.iter().fold(longest, |sum, &room| sum.saturating_add(roundup(u64::from(room))))
 }
 
-/// Returns the number of octets in a returned chunk. `None` if it is not the one `given`, or not filled in order
+/// Returns the number of octets in a returned chunk. `None` if the chunk is not the one `given`, or not filled in order
 /// (section 3.4.6). A chunk without segments, the form of unused chunks in RFC 8267, counts as unused.
 fn filled(given: impl Iterator<Item = Segment>, back: WriteChunk<'_>) -> Option<u32> {
     if back.is_empty() {

@@ -9,7 +9,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Answers a Call that was delivered.
     ///
     /// # Errors
-    /// A [`ReplyFault`] if this is not a reply to it; then nothing is changed.
+    /// A [`ReplyFault`] if `reply` is no reply to this Call; then nothing is changed.
     pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
         let (terms, may_provide) = (self.terms, self.provided < self.most_provided);
         let slot = self.delivered(call)?;
@@ -34,7 +34,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(form)
     }
 
-    /// Answers a delivered Call with `ERR_CHUNK`: there can be no RPC reply to it.
+    /// Answers a delivered Call with `ERR_CHUNK`: there can be no RPC reply.
     ///
     /// # Errors
     /// [`ReplyFault::NoCall`] if there is no such call.
@@ -45,8 +45,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// Forgets a delivered Call-only of version 2: a Call of a procedure that has no reply (version two draft -07
-    /// section 4.7). Only the upper layer knows that it is one; the Requester of any other Call would wait for ever.
+    /// Forgets a delivered one-way Call of version 2: a Call of a procedure that has no reply (version two draft -07
+    /// section 4.7). Only the upper layer recognises such a Call; the Requester of any other Call would wait for ever.
     ///
     /// # Errors
     /// [`ReplyFault::NoCall`] if there is no such call; [`ReplyFault::Owed`] in version 1. Then nothing is changed.

@@ -1,8 +1,8 @@
-//! Input of a Responder from its driver.
+//! Input of a Responder from the driver.
 
 use core::fmt;
 
-use crate::endpoint::CallId;
+use crate::endpoint::{CallId, RegisteredMemory};
 use crate::v2::ErrorBodyV2;
 
 /// An event.
@@ -10,13 +10,13 @@ use crate::v2::ErrorBodyV2;
 pub enum Input<'a> {
     /// A Receive is complete.
     Received {
-        /// The driver's name for the Receive. It belongs to the Responder until `Release` gives it back.
+        /// The driver's name for the Receive, which belongs to the Responder until `Release` returns that name.
         receive: u32,
         /// The octets received.
         octets: &'a [u8],
     },
-    /// [`Arrival::BrokenCall`](crate::endpoint::channel::Arrival::BrokenCall): the rest of a Call will not come. Its
-    /// parts so far are discarded, and answered with the error.
+    /// [`Arrival::BrokenCall`](crate::endpoint::channel::Arrival::BrokenCall): the rest of a Call will not come. Parts
+    /// received so far are discarded, and answered with the error.
     Broken {
         /// From the `Arrival`.
         xid: u32,
@@ -28,13 +28,13 @@ pub enum Input<'a> {
         /// From the output.
         call: CallId,
     },
-    /// The last `Read` or `Write` is not posted, because this side has no memory for it. The Call is answered with
-    /// `ERR_CHUNK`, after its other `Read`s are complete.
+    /// The last `Read` or `Write` is not posted, for lack of memory on this side. The Call is answered with
+    /// `ERR_CHUNK`, after the other `Read`s are complete.
     NotPosted {
         /// From the output.
         call: CallId,
     },
-    /// The last `Read` or `Write` is not posted yet, because its memory has to be made ready first. There is no further
+    /// The last `Read` or `Write` is not posted yet, because the memory has to be made ready first. There is no further
     /// output for this Call until `Resumed`; then the same is output again.
     Postponed {
         /// From the output.
@@ -49,8 +49,8 @@ pub enum Input<'a> {
     Registered {
         /// From the output.
         call: CallId,
-        /// The handle, and the offset of the first octet; `None` if it could not be registered.
-        memory: Option<(u32, u64)>,
+        /// The registered memory; `None` if the registration failed.
+        memory: Option<RegisteredMemory>,
     },
     /// An `Invalidate` is complete: the peer can no longer access the reply, and the Call is forgotten.
     Invalidated {

@@ -1,4 +1,4 @@
-//! Checks of a Call before it is carried out, and the error for one that cannot be answered.
+//! Checks of a Call before execution, and the error for a Call that cannot be answered.
 
 use heapless::Vec;
 
@@ -10,26 +10,33 @@ use crate::lists::Chunks;
 use crate::segment::ReadSegment;
 use crate::v2::ErrorBodyV2;
 
+/// A Call that can be carried out.
+pub(super) struct JudgedCall<'a, const CHUNKS: usize> {
+    pub(super) assembly: Assembly<CHUNKS>,
+    /// Header of a Call with chunks; otherwise empty.
+    pub(super) header: &'a [u8],
+}
+
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// Returns the layout of a Call, and its header if it has chunks; or the error to answer it with.
+    /// Returns the layout of a Call, or the error to answer.
     #[inline(always)]
     pub(super) fn judge<'a>(
         &self,
         xid: u32,
         call: &ReceivedCall<'_>,
         octets: &'a [u8],
-    ) -> Result<(Assembly<CHUNKS>, &'a [u8]), NotAssembled> {
+    ) -> Result<JudgedCall<'a, CHUNKS>, NotAssembled> {
         let assembly = self.limits.assembly(call)?;
         if call.lists.is_empty() {
-            return Ok((assembly, &[]));
+            return Ok(JudgedCall { assembly, header: &[] });
         }
         self.can_answer(xid, &call.lists.chunks)?;
         let header = octets.get(..call.header_length).unwrap_or_default();
-        if header.len() > HEADER { Err(self.fewer_segments().into()) } else { Ok((assembly, header)) }
+        if header.len() > HEADER { Err(self.fewer_segments().into()) } else { Ok(JudgedCall { assembly, header }) }
     }
 
-    /// Checks that the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call
-    /// may have too many: it would be carried out, and its reply could not be sent.
+    /// Checks that the smallest reply to a Call with these chunks fits. All chunks come back in the header of the
+    /// reply, so a Call may have too many: after execution, the reply could not be sent.
     fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> Result<(), ErrorBodyV2> {
         /// Length of an RPC reply without results, in octets.
         const SMALLEST: u64 = 24;
@@ -50,7 +57,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Returns the error for a Call whose chunks are refused. A Responder that accepts no Write chunk asks for a Reply
-    /// chunk if it cannot continue the reply either (version two draft -07 section 7.3.2).
+    /// chunk if continuing the reply is not supported either (version two draft -07 section 7.3.2).
     #[cold]
     pub(super) fn refusal(&self, error: ErrorBodyV2) -> ErrorBodyV2 {
         match error {

@@ -4,35 +4,37 @@
 //!
 //! ```text
 //! Collecting, or
-//! Pulling Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
+//! Reading Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
 //!                            |            ^                              |           ^
 //!                            v            |                              v           |
 //!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
 //!
-//! A Call-only (version two draft -07 section 4.7) is forgotten as soon as the upper layer has carried it out.
+//! A one-way Call (version two draft -07 section 4.7) is forgotten as soon as the upper layer has carried out the
+//! procedure.
 //!
-//! In version 2, a Call may come in several Sends, and its reply may need several. A Call is then `Collecting` until
-//! its last part has come: the driver assembles the parts, in memory that [`Limits`] bounds. Between the parts of a
+//! In version 2, a Call may come in several Sends, and the reply may need several. A Call is then `Collecting` until
+//! the last part has come: the driver assembles the parts, in memory that [`Limits`] bounds. Between the parts of a
 //! reply no other reply is sent; credits may run out meanwhile.
 //!
-//! A Call is forgotten when its Send is posted, not when it is complete, because the next Call may arrive before the
-//! completion does. When the Send is complete, so are the RDMA Writes before it, and the memory of the reply is free;
-//! the driver has to handle that. A reply that is [`Form::Provided`] lasts longer: its Call keeps its slot, and one
-//! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never sends it
-//! cannot hold more than the table. The whole reply is registered once, and the segments are parts of it.
+//! A Call is forgotten when the Send is posted, not when the Send is complete, because the next Call may arrive before
+//! the completion does. When the Send is complete, so are the RDMA Writes before, and the memory of the reply is free;
+//! the driver has to handle that. A reply that is [`Form::Provided`] lasts longer: the Call keeps the slot, and one
+//! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never sends
+//! `RDMA_DONE` cannot occupy more than the table. The whole reply is registered once, and the segments are parts of
+//! that memory.
 //!
-//! Memory that takes long to register delays no other call: moving data into it is `Postponed` until it is ready.
+//! Memory that takes long to register delays no other call: the transfer is `Postponed` until the memory is ready.
 //!
-//! If RDMA fails behind a Send, the Responder has already forgotten the Call, and the requests that fail after it are
-//! merely flushed. Only the driver knows which Call ended the connection, so the driver hands on its XID
+//! If RDMA fails behind a Send, the Responder has already forgotten the Call, and the requests that fail after the Send
+//! are merely flushed. Only the driver knows which Call ended the connection, so the driver passes on the XID
 //! ([`Responder::refuse_xid`]).
 
 mod answer;
-mod collect;
+mod collection;
 mod input;
 mod judge;
-mod misplaced;
+mod misplaced_chunks;
 mod output;
 mod poll;
 mod receive;
@@ -72,25 +74,25 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     /// The largest grant that was sent.
     granted: u32,
     slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
-    /// Number of calls for which there is a slot, or will be.
+    /// Number of calls with a slot, now or after enlarging.
     room: u32,
     /// Calls for which there may be something to do, each once.
     ready: Queue<CALLS>,
     /// Calls that wait for RDMA Reads of others to complete.
-    held: Queue<CALLS>,
+    blocked: Queue<CALLS>,
     /// Number of messages that may be sent, and answers that wait for that.
     permitted: u32,
     unsent: Queue<CALLS>,
     /// The Call whose reply is sent in parts, until the last part.
     continuing: Option<(CallId, SpeaksTwo)>,
-    /// The Call that is received in parts, until the last part, even if it is refused.
+    /// The Call that is received in parts, until the last part, even if refused.
     collecting: Option<(CallId, SpeaksTwo)>,
     /// Number of RDMA Reads in flight, and their maximum number.
     reading: u32,
     most_reads: u32,
     /// Maximum number of octets that one RDMA Read or Write moves.
     transfer: u32,
-    /// Number of provided replies, and of those about to be, and their maximum number.
+    /// Number of provided replies, including replies about to be, and the maximum number.
     provided: u32,
     most_provided: u32,
     /// Calls that must not be tried again.
@@ -119,7 +121,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slots: Slots::new(),
             room,
             ready: Queue::new(),
-            held: Queue::new(),
+            blocked: Queue::new(),
             permitted: u32::MAX,
             unsent: Queue::new(),
             continuing: None,
@@ -150,21 +152,21 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Lets credits be granted for up to `calls` calls, although there are only `CALLS` slots. Whenever the Responder
-    /// [is short](Self::is_short), the driver has to [enlarge](Self::enlarge) it before the next message; otherwise a
-    /// peer that keeps to its grant is disconnected. So a driver that can allocate memory has little of it for a
+    /// [is short](Self::is_short), the driver has to [enlarge](Self::enlarge) the Responder before the next message;
+    /// otherwise a peer that keeps to the grant is disconnected. So a driver that can allocate memory uses little for a
     /// connection with few calls. Less than `CALLS` has no effect.
     pub fn expect(&mut self, calls: u32) {
         self.room = self.room.max(calls);
     }
 
-    /// Returns true if one more Call may come, and only a [larger](Self::enlarge) Responder has a slot for it.
+    /// Returns true if one more Call may come, and only a [larger](Self::enlarge) Responder has a free slot.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let count = self.slots.count();
         count >= CALLS && count < self.most_calls().min(self.room) as usize
     }
 
-    /// Moves all calls, whose IDs stay, to a Responder with `MORE` slots. It goes on where this one was.
+    /// Moves all calls, whose IDs stay, to a Responder with `MORE` slots, which continues in the same state.
     ///
     /// # Errors
     /// This Responder, unchanged, if `MORE` is less than `CALLS`.
@@ -185,7 +187,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slots: self.slots.enlarge(),
             room: self.room.max(u32::try_from(MORE).unwrap_or(u32::MAX)),
             ready: self.ready.enlarge(),
-            held: self.held.enlarge(),
+            blocked: self.blocked.enlarge(),
             permitted: self.permitted,
             unsent: self.unsent.enlarge(),
             continuing: self.continuing,
@@ -201,7 +203,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         })
     }
 
-    /// Sets the terms of the connection, if they are agreed only after its set-up: they apply from the next Call on.
+    /// Sets the terms of the connection, if agreed only after connection setup. The terms apply from the next Call on.
     pub const fn agree(&mut self, terms: Terms) {
         self.terms = terms;
     }
@@ -218,37 +220,37 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Returns the number of unanswered Calls whose Receives have been released. In version 2, they still hold the
-    /// credits with which they came, so that the grant bounds the Calls that this end has to hold. An answer gives up
-    /// one of them: there is one less when it is sent, and when its permission is computed.
+    /// Returns the number of unanswered Calls whose Receives have been released. In version 2, such Calls still hold
+    /// credits, so that the grant bounds the number of Calls at this end. An answer returns one credit: the number is
+    /// one less when the answer is sent, and when the permission to send is computed.
     #[must_use]
     pub fn occupied(&self) -> u32 {
         self.slots.iter().fold(0, |sum: u32, (_, slot)| sum.saturating_add(u32::from(slot.receive.is_none())))
     }
 
-    /// Returns the number of unanswered Calls: the Replies that this end owes its peer.
+    /// Returns the number of unanswered Calls: the Replies that this end owes the peer.
     #[must_use]
     pub fn owed_replies(&self) -> u32 {
         u32::try_from(self.slots.count()).unwrap_or(u32::MAX)
     }
 
-    /// Returns true if a slot is free for one more Call, or the next part of one. Credits of version 2 count messages
-    /// of any kind, so there may be more Calls than slots: those wait in their Receives, and no credit is granted for
-    /// them.
+    /// Returns true if a slot is free for one more Call, or for the next part of a Call. Credits of version 2 count
+    /// messages of any kind, so there may be more Calls than slots: the other Calls wait in Receives, and no credit is
+    /// granted in exchange.
     #[must_use]
     pub fn has_place(&self) -> bool {
         let count = self.slots.count();
         self.collecting.is_some() || (count < self.most_calls() as usize && count < CALLS)
     }
 
-    /// Maximum number of calls of a peer that keeps to its grants.
+    /// Returns the maximum number of calls of a peer that keeps to the grants.
     fn most_calls(&self) -> u32 {
         self.granted.max(self.grant).saturating_add(self.provided)
     }
 
     /// Limits the number of RDMA Reads in flight from now on: to the limit of the adapter and the connection (ORD, RFC
-    /// 6581 section 3). With more, replies would have to wait for them. 0 counts as 1; without this limit there is at
-    /// most one for each segment of each Call, and one more for each Read chunk in a Long Call.
+    /// 6581 section 3). With more, replies would have to wait. 0 counts as 1; without this limit there is at most one
+    /// for each segment of each Call, and one more for each Read chunk in a Long Call.
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
     }
@@ -260,23 +262,24 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Provides a reply that fits nowhere in a Position Zero Read chunk, instead of refusing it: at most `most` at a
-    /// time, and always fewer than `CALLS`, or than the calls that are [expected](Self::expect) (RFC 5666 sections 3.5 and
-    /// 11). RFC 8166 forbids this. Use it only for a Requester that is known to pull such replies and to send `RDMA_DONE`;
-    /// any other would wait for ever.
+    /// time, and always fewer than `CALLS`, or than the calls that are [expected](Self::expect) (RFC 5666 sections 3.5
+    /// and 11). RFC 8166 forbids this. Use only for a Requester that is known to read such replies and to send
+    /// `RDMA_DONE`; any other would wait for ever.
     ///
-    /// As long as a reply is provided, one credit less is granted, so a Receive is left for its `RDMA_DONE`, and a peer
-    /// that never sends one cannot hold more. The driver keeps a timer for each, and calls [`Responder::expire`].
+    /// As long as a reply is provided, one credit less is granted, so a Receive is left for `RDMA_DONE`, and a peer
+    /// that never sends `RDMA_DONE` cannot occupy more. The driver keeps a timer for each, and calls
+    /// [`Responder::expire`].
     pub fn provide_replies(&mut self, most: u32) {
         self.most_provided = most.min(self.room.saturating_sub(1));
     }
 
     /// Answers the next Call with this XID with `ERR_CHUNK` before any RDMA Read, once (section 4.5.3).
     ///
-    /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new one, sends the Call
-    /// again, and would lose that connection too. Only the driver knows that it is the same Requester, and which
-    /// request failed: the others are merely flushed. So it keeps [`Responder::xid`] with its posted work, and passes
-    /// it to the Responder of the new connection before the first Receive. If there are more than `CALLS` XIDs, the
-    /// oldest is forgotten.
+    /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new connection,
+    /// retransmits the Call, and would lose that connection too. Only the driver recognises the Requester, and the
+    /// request that failed: the others are merely flushed. So the driver keeps [`Responder::xid`] with the posted work,
+    /// and passes the XID to the Responder of the new connection before the first Receive. If there are more than
+    /// `CALLS` XIDs, the oldest is forgotten.
     pub fn refuse_xid(&mut self, xid: u32) {
         if self.refused.is_full() {
             self.refused.rotate_left(1);
@@ -285,14 +288,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let _ = self.refused.push(xid);
     }
 
-    /// The XID of a Call, from its transport header.
+    /// Returns the XID of a Call, from the transport header.
     #[must_use]
     pub fn xid(&self, call: CallId) -> Option<u32> {
         self.slots.peek(call).map(|slot| slot.prefix.xid)
     }
 
-    /// Returns the length of the Payload stream of an unanswered Call: the size of the memory in which it is assembled,
-    /// known from the first `Place` or `Read` on.
+    /// Returns the length of the Payload stream of an unanswered Call in octets: the size of the memory in which the
+    /// Call is assembled, known from the first `Place` or `Read` on.
     #[must_use]
     pub fn length(&self, call: CallId) -> Option<u32> {
         self.slots.peek(call).filter(|slot| slot.is_call()).map(|slot| slot.length)
@@ -306,7 +309,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         slot.into_iter().flat_map(|slot| &slot.items).filter_map(|item| item.padding())
     }
 
-    /// Returns the chunks of a Call, for its results.
+    /// Returns the chunks of a Call, for the results.
     #[must_use]
     pub fn chunks(&self, call: CallId) -> Option<Chunks<'_>> {
         self.slots.peek(call).map(|slot| slot.lists().chunks)
@@ -352,7 +355,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.state = State::Over;
         self.slots.free_all();
         self.ready.clear();
-        self.held.clear();
+        self.blocked.clear();
         self.unsent.clear();
         (self.continuing, self.collecting) = (None, None);
     }

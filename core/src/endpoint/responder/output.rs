@@ -1,4 +1,4 @@
-//! Output of a Responder for its driver.
+//! Output of a Responder for the driver.
 
 use crate::endpoint::CallId;
 use crate::endpoint::stream::Ranges;
@@ -10,12 +10,12 @@ pub enum Output<'a> {
     /// Release a Receive, which belongs to the driver again. This comes before the Send that returns the credit to the
     /// peer.
     Release {
-        /// The driver's name for it.
+        /// The driver's name for the Receive.
         receive: u32,
     },
     /// Copy octets of a Receive into the memory in which a Call is assembled;
-    /// [`Responder::length`](super::Responder::length) is its size, which grows with each part of a continued Call. All
-    /// of these come before the Call's first `Read`, and their Receives are released after them.
+    /// [`Responder::length`](super::Responder::length) is the size of that memory, which grows with each part of a
+    /// continued Call. Every `Place` comes before the Call's first `Read`; the Receive is released after that.
     Place {
         /// The Call.
         call: CallId,
@@ -43,7 +43,7 @@ pub enum Output<'a> {
     Deliver {
         /// The Call.
         call: CallId,
-        /// Its Payload stream.
+        /// Payload stream of the Call.
         message: CallMessage,
     },
     /// Register the whole Payload stream of the reply for remote read, and report `Registered`. Only after
@@ -71,12 +71,12 @@ pub enum Output<'a> {
         target: Segment,
     },
     /// Post a Send: the header from the buffer, then the ranges of the reply's Payload stream. After the last one, the
-    /// Call is forgotten, unless its reply is [`Form::Provided`](super::Form::Provided).
+    /// Call is forgotten, unless the reply is [`Form::Provided`](super::Form::Provided).
     Send {
         /// The Call that is answered.
         call: CallId,
-        /// Length of the header in octets. In the answer to a Call whose Read chunks do not fit, it includes the RPC
-        /// Reply.
+        /// Length of the header in octets. In the answer to a Call whose Read chunks do not fit, the length includes
+        /// the RPC Reply.
         header: usize,
         /// The ranges of the reply's Payload stream that follow.
         payload: Ranges<'a>,
@@ -101,8 +101,8 @@ pub enum CallMessage {
         /// Length in octets.
         length: u32,
     },
-    /// In the memory in which it was assembled. The upper layer checks that a Call that was pulled begins with the XID
-    /// of its header, [`Responder::xid`](super::Responder::xid); if not, it calls
+    /// In the memory in which the Call was assembled. The upper layer checks that a Call from a Read chunk begins with
+    /// the XID of the header, [`Responder::xid`](super::Responder::xid); if not, the upper layer calls
     /// [`Responder::refuse`](super::Responder::refuse).
     Assembled {
         /// Length in octets.

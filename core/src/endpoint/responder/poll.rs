@@ -1,8 +1,9 @@
-//! Outputs of a Responder: the steps of a Call, and the Sends of its reply.
+//! Outputs of a Responder: the steps of a Call, and the Sends of the reply.
 
 use super::slot::{Stage, Step};
 use super::{Form, Output, Responder, State};
 use crate::endpoint::CallId;
+use crate::endpoint::parts::EncodedPart;
 use crate::endpoint::receipt::Placement;
 use crate::endpoint::stream::Ranges;
 use crate::error::EncodeError;
@@ -51,7 +52,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 }
                 Step::Hold => {
                     self.ready.pop();
-                    self.held.push(call);
+                    self.blocked.push(call);
                     continue;
                 }
                 Step::Place { receive, from, length, at } => Output::Place { call, receive, from, length, at },
@@ -121,7 +122,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     #[cold]
     fn send_part(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
-        let (header, portion) = slot.encode_part(buffer)?;
+        let EncodedPart { header_length: header, portion } = slot.encode_part(buffer)?;
         let (from, is_last) = (slot.part_sent(portion), portion.is_last);
         let slot = if is_last {
             self.continuing = None;

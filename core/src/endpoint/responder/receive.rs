@@ -1,5 +1,6 @@
-//! Received messages: a Call gets a slot, and is pulled or refused.
+//! Received messages: a Call gets a slot, and is read or refused.
 
+use super::judge::JudgedCall;
 use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Responder, SYSTEM, State};
 use crate::endpoint::limits::NotAssembled;
@@ -31,7 +32,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// `RDMA_DONE`, which has no answer. If nothing is provided, it is discarded (section 4.6.2).
+    /// Handles `RDMA_DONE`, which has no answer. If no reply is provided, discards the message (section 4.6.2).
     fn done(&mut self, xid: u32) {
         let provided = |slot: &Slot<HEADER, CHUNKS>| slot.stage == Stage::Provided && slot.prefix.xid == xid;
         let call = self.slots.iter().find(|(_, slot)| provided(slot)).map(|(call, _)| call);
@@ -44,13 +45,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if call.form == CallForm::Inline && is_other() {
             return self.turn_away(receive, prefix, MALFORMED);
         }
-        let (assembly, header) = match self.judge(prefix.xid, call, octets) {
+        let JudgedCall { assembly, header } = match self.judge(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.turn_away(receive, prefix, SYSTEM),
             Err(NotAssembled::Error(error)) => return self.turn_away(receive, prefix, self.refusal(error)),
             Err(NotAssembled::Misplaced) => return self.misplaced(receive, prefix, call, octets),
         };
-        if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
+        if let Some(slot) = self.admit(receive, Stage::Reading, prefix) {
             if !header.is_empty() {
                 slot.keep(header);
             }
@@ -68,8 +69,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.admit(receive, Stage::Refusing(prefix, error), prefix);
     }
 
-    /// Gives a Call a slot. Disconnects a peer that sends more than it was ever granted; before the first grant, one
-    /// that sends more than it is about to be granted.
+    /// Gives a Call a slot. Disconnects a peer that sends more than was ever granted; before the first grant, more than
+    /// is about to be granted.
     pub(super) fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
         self.admit_as(receive, stage, prefix).map(|(_, slot)| slot)
     }
@@ -81,13 +82,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         prefix: Prefix,
     ) -> Option<(CallId, &mut Slot<HEADER, CHUNKS>)> {
         let may = self.state == State::Open && self.has_place();
-        let taken = if may { self.slots.take() } else { None };
+        let taken = if may { self.slots.take_slot() } else { None };
         let Some((id, slot)) = taken else {
             self.receipt = Receipt::Release(receive);
             self.fail();
             return None;
         };
-        slot.begin(receive, stage, prefix, self.terms.version);
+        slot.begin_call(receive, stage, prefix, self.terms.version);
         self.ready(id);
         self.slots.get(id).map(|slot| (id, slot))
     }

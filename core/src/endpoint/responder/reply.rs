@@ -22,16 +22,16 @@ pub struct Reply<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// It is sent inline, with or without the results in Write chunks.
+    /// Inline, with or without the results in Write chunks.
     Short,
-    /// It is in the Reply chunk.
+    /// In the Reply chunk.
     Long,
-    /// It is sent inline in several Sends, in version 2.
+    /// Inline in several Sends, in version 2.
     Continued,
-    /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, after `RDMA_DONE` or
-    /// [`Responder::expire`](super::Responder::expire).
+    /// In memory of this end, which the Requester reads by RDMA: the Call lasts until the reply is invalidated, after
+    /// `RDMA_DONE` or [`Responder::expire`](super::Responder::expire).
     Provided,
-    /// It fits nowhere: `ERR_CHUNK` is sent instead (section 4.5.3).
+    /// The reply fits nowhere: `ERR_CHUNK` is sent instead (section 4.5.3).
     Refused,
 }
 
@@ -39,13 +39,14 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyFault {
-    /// There is no such call (any more), or it was not delivered yet.
+    /// No such call (any more), or a call that was not delivered yet.
     NoCall,
     /// `head` does not begin with the XID of the Call and the message type of a Reply.
     Xid,
-    /// In version 1, a Call cannot be forgotten: only its reply gives its credit back (section 3.3.1).
+    /// In version 1, a Call cannot be forgotten: only the reply returns the credit (section 3.3.1).
     Owed,
-    /// The length is not a multiple of four, or smaller than `head`, or the results do not lie in it in order.
+    /// The length is not a multiple of four, or smaller than `head`, or the results are not in order, or exceed the
+    /// length.
     Items,
 }
 

@@ -1,4 +1,4 @@
-//! One call of a Responder: its assembly, the form of its reply, and its transfers.
+//! One call of a Responder: assembly, form of the reply, and transfers.
 
 use core::ops::ControlFlow;
 use core::{iter, mem};
@@ -7,10 +7,10 @@ use heapless::Vec;
 
 use super::output::CallMessage;
 use super::reply::{Form, Reply};
-use crate::endpoint::parts::{Parts, Portion};
+use crate::endpoint::parts::{EncodedPart, Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader, GarbageReply, middle_header};
-use crate::endpoint::{PayloadFormats, Terms, Version};
+use crate::endpoint::{PayloadFormats, RegisteredMemory, Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
@@ -22,23 +22,23 @@ use crate::v2::{ErrorBodyV2, HeaderV2};
 pub(super) enum Stage {
     /// A part of the Call has come, and others are to follow.
     Collecting,
-    Pulling,
+    Reading,
     Delivered,
     /// The reply is to be registered for remote read.
     Register,
     Registering,
     Answering,
-    /// The reply is sent, and may be pulled.
+    /// The reply is sent, and may be read.
     Provided,
     Invalidate,
     Invalidating,
-    /// Only the Receive is released: it is a Call-only.
+    /// Only the Receive is released: a one-way Call.
     Forgetting,
     /// An RPC Reply with `GARBAGE_ARGS` goes back.
     Misplaced,
     /// An `RDMA_ERROR` goes back.
     Refusing(Prefix, ErrorBodyV2),
-    /// It has gone back, but parts of the Call may still come.
+    /// The refusal is sent, but parts of the Call may still come.
     Refused,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) queued: bool,
     version: Version,
     pub(super) prefix: Prefix,
-    /// The transport header, if it has chunks.
+    /// Transport header of a Call with chunks.
     pub(super) header: Vec<u8, HEADER>,
     pub(super) receive: Option<u32>,
     /// Offset of the Payload stream in the Receive.
@@ -65,11 +65,12 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     parts: Parts,
     /// Number of octets of the Call that came in parts.
     pub(super) collected: u32,
-    /// Handle of the memory that the reply is provided in, and the offset of its first octet.
-    pub(super) memory: Option<(u32, u64)>,
+    /// Memory in which the reply is provided.
+    pub(super) memory: Option<RegisteredMemory>,
     /// Number of octets in each Write chunk.
     written: Vec<u64, CHUNKS>,
-    /// Index of the item that is being moved (after the last item, the rest), and the number of its octets moved.
+    /// Index of the item that is being moved (after the last item, the rest), and the number of octets of that item
+    /// moved.
     part: usize,
     moved: u64,
     /// Length of the piece that was output last, in octets.
@@ -91,7 +92,7 @@ pub(super) enum Step {
     Read(Piece),
     Deliver,
     Release(u32),
-    /// Release it, and that is the end of the Call.
+    /// Release this Receive, which ends the Call.
     Forget(u32),
     Register,
     Write(Piece),
@@ -103,7 +104,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
     fn default() -> Self {
         let prefix = Prefix { xid: 0, version: 0, credit: 0, procedure: crate::prefix::Procedure::RDMA_MSG };
         Self {
-            stage: Stage::Pulling,
+            stage: Stage::Reading,
             queued: false,
             version: Version::One,
             prefix,
@@ -129,7 +130,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
 
 impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
-    pub(super) fn begin(&mut self, received: u32, first: Stage, of: Prefix, spoken: Version) {
+    pub(super) fn begin_call(&mut self, received: u32, first: Stage, of: Prefix, spoken: Version) {
         // This names every field.
         #[rustfmt::skip]
         let Self {
@@ -145,7 +146,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         *collected = 0;
     }
 
-    /// Keeps the header of the Call; the caller has checked that it fits.
+    /// Keeps the header of the Call; the caller has checked the length.
     #[inline(never)]
     pub(super) fn keep(&mut self, header: &[u8]) {
         // From here on the compiler knows that it is empty, and that no length overflows.
@@ -153,12 +154,12 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         let _ = self.header.extend_from_slice(header);
     }
 
-    /// Returns true if `items` and `length` are those of the Call.
+    /// Returns true while `items` and `length` belong to the Call, not to the reply.
     pub(super) fn is_call(&self) -> bool {
-        matches!(self.stage, Stage::Collecting | Stage::Pulling | Stage::Delivered)
+        matches!(self.stage, Stage::Collecting | Stage::Reading | Stage::Delivered)
     }
 
-    /// The chunks of the Call. Its header was decoded before.
+    /// Returns the chunks of the Call, whose header was decoded before.
     #[inline(always)]
     pub(super) fn lists(&self) -> CallLists<'_> {
         if self.header.is_empty() { CallLists::default() } else { self.read_lists() }
@@ -173,7 +174,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// Chooses the form of the reply, and the contents of each chunk. A reply that fits nowhere is continued in version
-    /// 2, and provided in version 1, if `may` allows it.
+    /// 2, and provided in version 1, if `may` allows.
     ///
     /// # Errors
     /// The chunk that is too small, and the required length.
@@ -206,7 +207,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             Form::Continued
         } else {
             let is_provided = || {
-                let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
+                let entries =
+                    position_zero_chunk::<CHUNKS>(&items, reply.length, RegisteredMemory::default()).filter(|_| may)?;
                 fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(Form::Provided)
             };
             // Reduced results need no space in the Reply chunk.
@@ -233,21 +235,21 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Some(middle_header(family, self.prefix.xid, MessageType::REPLY, remaining))
     }
 
-    /// Writes the header of the next part of a continued reply, and returns its length with that part.
+    /// Writes the header of the next part of a continued reply.
     #[cold]
     #[inline(never)]
-    pub(super) fn encode_part(&self, buffer: &mut [u8]) -> Result<(usize, Portion), EncodeError> {
+    pub(super) fn encode_part(&self, buffer: &mut [u8]) -> Result<EncodedPart, EncodeError> {
         let left = u64::from(self.length).saturating_sub(stream::taken(&self.items)).saturating_sub(self.moved);
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let portion = self.parts.next(left);
-        let header = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
+        let header_length = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
             Some(header) => header.encode(buffer)?,
             None => self.header(0, &self.lists().chunks).encode(buffer)?,
         };
-        Ok((header, portion))
+        Ok(EncodedPart { header_length, portion })
     }
 
-    /// Records that a part of the reply is sent. Returns its offset in the reduced Payload stream.
+    /// Records that a part of the reply is sent. Returns the offset of the part in the reduced Payload stream.
     pub(super) fn part_sent(&mut self, portion: Portion) -> u32 {
         let from = u32::try_from(self.moved).unwrap_or(u32::MAX);
         self.moved = self.moved.saturating_add(u64::from(portion.length));
@@ -279,7 +281,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             }
             Form::Provided => {
                 let memory = self.memory.unwrap_or_default();
-                let entries = provided::<CHUNKS>(&self.items, self.length, memory).unwrap_or_default();
+                let entries = position_zero_chunk::<CHUNKS>(&self.items, self.length, memory).unwrap_or_default();
                 header.with_reads(ReadList::new(&entries)).unwrap_or(header).encode(buffer)
             }
             Form::Short | Form::Continued | Form::Refused => header.encode(buffer),
@@ -287,7 +289,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// Returns the one handle that the reply may invalidate: in version 1 any of the Call's, in version 2 the one that
-    /// it offers. An empty segment needs no memory, so its handle may be anything; 0 stands for none.
+    /// the Call offers. An empty segment needs no memory, so the handle may be anything; 0 stands for none.
     pub(super) fn invalidated_handle(&self) -> Option<u32> {
         let CallLists { chunks, inv_handle, .. } = self.lists();
         if self.version.family().is_some() {
@@ -304,10 +306,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         (self.moved > 0 || self.part > 0) && !matches!(self.form, Form::Provided)
     }
 
-    /// Makes the last piece be output again, once it is no longer postponed. Returns false if there is none.
+    /// Makes the last piece be output again, once no longer postponed. Returns false if there is no such piece.
     pub(super) fn postpone(&mut self) -> bool {
         let asked = match self.stage {
-            Stage::Pulling => self.reading > 0,
+            Stage::Reading => self.reading > 0,
             Stage::Answering => true,
             _ => false,
         };
@@ -332,10 +334,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return Step::Wait;
         }
         match self.stage {
-            Stage::Pulling => return self.pull(may_read, transfer),
+            Stage::Reading => return self.read_call(may_read, transfer),
             Stage::Invalidate => {
                 self.stage = Stage::Invalidating;
-                return self.memory.map_or(Step::Wait, |(handle, _)| Step::Invalidate(handle));
+                return self.memory.map_or(Step::Wait, |memory| Step::Invalidate(memory.handle));
             }
             Stage::Collecting
             | Stage::Refused
@@ -362,9 +364,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         answering.then(|| self.next_write(transfer)).flatten().map_or(Step::Send, Step::Write)
     }
 
-    fn pull(&mut self, may_read: bool, transfer: u32) -> Step {
+    fn read_call(&mut self, may_read: bool, transfer: u32) -> Step {
         if self.lists().have_reads() {
-            // Everything that is copied comes before everything that is pulled, because this side then no longer
+            // Everything that is copied comes before everything that is read, because this side then no longer
             // accesses the memory.
             if let Some(receive) = self.receive {
                 return self.next_place(receive).unwrap_or_else(|| {
@@ -401,7 +403,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Some(Step::Place { receive, from, length, at })
     }
 
-    /// Returns the next piece of the Call to pull: of each Read chunk, then of a Position Zero chunk.
+    /// Returns the next piece of the Call to read: of each Read chunk, then of a Position Zero chunk.
     fn next_read(&mut self, transfer: u32) -> Option<Piece> {
         loop {
             let lists = self.lists();
@@ -464,7 +466,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 }
 
-/// Returns the number of the first Write chunk that is too small for its result, from 1 on.
+/// Returns the number of the first Write chunk that is too small for the result, from 1 on.
 #[cold]
 fn too_small(chunks: &Chunks<'_>, written: &[u64]) -> ErrorBodyV2 {
     let mut results = (1..=u32::MAX).zip(chunks.writes.iter().zip(written));
@@ -473,17 +475,17 @@ fn too_small(chunks: &Chunks<'_>, written: &[u64]) -> ErrorBodyV2 {
     ErrorBodyV2::WriteResource { chunk_index, length_needed: u32::try_from(length_needed).unwrap_or(u32::MAX) }
 }
 
-/// Returns the Position Zero chunk of the unreduced part of a reply in memory with this handle and offset. `None` if it
-/// has too many parts.
-fn provided<const CHUNKS: usize>(
+/// Returns the Position Zero chunk of the unreduced part of a reply in `memory`. `None` if the reply has too many parts.
+fn position_zero_chunk<const CHUNKS: usize>(
     items: &[Item],
     length: u32,
-    (handle, offset): (u32, u64),
+    memory: RegisteredMemory,
 ) -> Option<Vec<[u8; ReadSegment::LEN], CHUNKS>> {
     let mut entries = Vec::new();
     for range in Ranges::new(items, length) {
         let length = range.end.saturating_sub(range.start);
-        let target = Segment { handle, length, offset: offset.wrapping_add(u64::from(range.start)) };
+        let offset = memory.offset.wrapping_add(u64::from(range.start));
+        let target = Segment { handle: memory.handle, length, offset };
         entries.push(ReadSegment { position: 0, target }.to_entry()).ok()?;
     }
     Some(entries)

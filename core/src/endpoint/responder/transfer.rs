@@ -1,8 +1,8 @@
 //! Reports of the driver about RDMA Reads and RDMA Writes, and the memory of a provided reply.
 
-use super::slot::{Slot, Stage};
+use super::slot::Stage;
 use super::{Responder, SYSTEM};
-use crate::endpoint::{CallId, InputError};
+use crate::endpoint::{CallId, InputError, RegisteredMemory};
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
     pub(super) fn completed(&mut self, call: CallId) -> Result<(), InputError> {
@@ -16,20 +16,20 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn read(&mut self, call: CallId) {
         self.reading = self.reading.saturating_sub(1);
         self.ready(call);
-        while let Some(call) = self.held.pop() {
+        while let Some(call) = self.blocked.pop() {
             self.ready.push(call);
         }
     }
 
     pub(super) fn not_posted(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
-        let pulling = match slot.stage {
-            Stage::Pulling if slot.reading > 0 => true,
+        let was_reading = match slot.stage {
+            Stage::Reading if slot.reading > 0 => true,
             Stage::Answering if slot.has_written() => false,
             _ => return Err(InputError::Unexpected),
         };
         slot.stage = Stage::Refusing(slot.prefix, SYSTEM);
-        if pulling {
+        if was_reading {
             // The other Reads of this Call complete before it is answered and forgotten.
             slot.reading = slot.reading.saturating_sub(1);
             self.read(call);
@@ -39,11 +39,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     pub(super) fn postponed(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
-        let pulling = slot.stage == Stage::Pulling;
+        let was_reading = slot.stage == Stage::Reading;
         if !slot.postpone() {
             return Err(InputError::Unexpected);
         }
-        if pulling {
+        if was_reading {
             slot.reading = slot.reading.saturating_sub(1);
             self.read(call);
         }
@@ -57,11 +57,10 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    pub(super) fn registered(&mut self, call: CallId, memory: Option<(u32, u64)>) -> Result<(), InputError> {
-        let held = |slot: &Slot<HEADER, CHUNKS>| slot.memory.map(|(handle, _)| handle);
-        if let Some((handle, _)) = memory
-            && self.slots.iter().any(|(_, slot)| held(slot) == Some(handle))
-        {
+    pub(super) fn registered(&mut self, call: CallId, memory: Option<RegisteredMemory>) -> Result<(), InputError> {
+        let handle_of = |memory: Option<RegisteredMemory>| memory.map(|memory| memory.handle);
+        let handle = handle_of(memory);
+        if handle.is_some() && self.slots.iter().any(|(_, slot)| handle_of(slot.memory) == handle) {
             return Err(InputError::HandleInUse);
         }
         let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Registering);
@@ -75,11 +74,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// Ends the time in which a provided reply can be pulled. If the Requester is still pulling it, the connection
-    /// ends.
+    /// Ends the time in which the Requester can read a provided reply. If the Requester is still reading, the
+    /// connection ends.
     ///
     /// # Errors
-    /// [`InputError::Unexpected`] if there is no such reply, or its end has begun.
+    /// [`InputError::Unexpected`] if there is no such reply, or the end has begun.
     pub fn expire(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Provided);
         slot.ok_or(InputError::Unexpected)?.stage = Stage::Invalidate;

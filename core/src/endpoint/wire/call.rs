@@ -11,7 +11,7 @@ use crate::v2::{
     self, ChunkLists, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, ReactionV2, family_b,
 };
 
-/// Form in which a Call carries its Payload stream.
+/// Form in which a Call carries the Payload stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::endpoint) enum CallForm {
     /// After the header, without the items that are reduced.
@@ -27,7 +27,7 @@ pub(in crate::endpoint) enum CallForm {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct CallParts<'a> {
     pub(in crate::endpoint) xid: u32,
-    /// Credits requested; version 2 has a field of its own for them.
+    /// Credits requested; version 2 has another field for credits.
     pub(in crate::endpoint) credit: u32,
     pub(in crate::endpoint) form: CallForm,
     /// The handle that the Responder may invalidate in version 2; 0 for none.
@@ -84,7 +84,7 @@ impl<'a> CallParts<'a> {
     }
 }
 
-/// The header of a Call of version 1. [`v1::Header`] would bring the other procedures with it.
+/// The header of a Call of version 1. [`v1::Header`] would include the other procedures.
 struct Version1<'c>(&'c CallParts<'c>);
 
 impl Emit for Version1<'_> {
@@ -104,7 +104,7 @@ impl Emit for Version1<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::endpoint) struct CallLists<'a> {
     pub(in crate::endpoint) chunks: Chunks<'a>,
-    /// The Call chunk of family B. Otherwise it is in the Read list, at Position 0.
+    /// The Call chunk of family B. Other formats have the Call chunk in the Read list, at Position 0.
     pub(in crate::endpoint) call: ReadList<'a>,
     /// The handle that the Reply may invalidate, 0 for none. Version 1 has no such field.
     pub(in crate::endpoint) inv_handle: u32,
@@ -120,7 +120,7 @@ pub(in crate::endpoint) struct ReceivedCall<'a> {
     pub(in crate::endpoint) payload: &'a [u8],
 }
 
-/// A part of a continued Call, other than its last.
+/// A part of a continued Call, other than the last.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct ReceivedPart {
     pub(in crate::endpoint) header_length: usize,
@@ -139,7 +139,7 @@ pub(in crate::endpoint) enum CallReceived<'a> {
     Done(u32),
     /// A Send without an answer.
     Nothing,
-    /// A Send that is answered with this error; version 1 has fewer of them, see [`ErrorHeader`](super::ErrorHeader).
+    /// A Send that is answered with this error; version 1 has fewer errors, see [`ErrorHeader`](super::ErrorHeader).
     Fault(Prefix, ErrorBodyV2),
 }
 
@@ -197,15 +197,15 @@ impl<'a> CallReceived<'a> {
             }
             HeaderV2::A(header) => match header.body {
                 family_a::Body::Msg(_) if header.flags.contains(HeaderFlags::MORE) => return part(),
-                family_a::Body::Msg(lists) => (CallForm::Inline, CallLists::of(lists, ReadList::new(&[]))),
-                family_a::Body::Nomsg(lists) => (CallForm::Long, CallLists::of(lists, ReadList::new(&[]))),
+                family_a::Body::Msg(lists) => (CallForm::Inline, CallLists::new(lists, ReadList::new(&[]))),
+                family_a::Body::Nomsg(lists) => (CallForm::Long, CallLists::new(lists, ReadList::new(&[]))),
                 _ => return Self::Nothing,
             },
             HeaderV2::B(header) => match header.body {
                 family_b::Body::CallMiddle { .. } => return part(),
-                family_b::Body::CallInline(lists) => (CallForm::Inline, CallLists::of(lists, ReadList::new(&[]))),
+                family_b::Body::CallInline(lists) => (CallForm::Inline, CallLists::new(lists, ReadList::new(&[]))),
                 family_b::Body::CallExternal(external) => {
-                    (CallForm::Long, CallLists::of(external.lists, external.call))
+                    (CallForm::Long, CallLists::new(external.lists, external.call))
                 }
                 _ => return Self::Nothing,
             },
@@ -229,13 +229,13 @@ impl<'a> CallReceived<'a> {
 }
 
 impl<'a> CallLists<'a> {
-    const fn of(lists: ChunkLists<'a>, call: ReadList<'a>) -> Self {
+    const fn new(lists: ChunkLists<'a>, call: ReadList<'a>) -> Self {
         Self { chunks: lists.chunks, call, inv_handle: lists.inv_handle }
     }
 
-    /// Checks the Read lists by version 2: Positions are multiples of four and do not descend (drafts -02 and later,
-    /// "XDR Errors"), and in family B the Payload stream is in the Call chunk and nowhere else (-07 sections 6.3.5 and
-    /// 6.3.7).
+    /// Returns true if the Read lists are valid in version 2: Positions are multiples of four and do not descend
+    /// (drafts -02 and later, "XDR Errors"), and in family B the Payload stream is in the Call chunk and nowhere else
+    /// (-07 sections 6.3.5 and 6.3.7).
     fn are_sound(&self, family: Family, form: CallForm) -> bool {
         let ascend = self.chunks.reads.iter().map(|read| read.position).is_sorted();
         let aligned = self.chunks.reads.iter().all(|read| read.position.is_multiple_of(4));
@@ -256,7 +256,7 @@ impl<'a> CallLists<'a> {
         self.chunks.is_empty() && self.call.is_empty()
     }
 
-    /// Returns true if there is anything to pull.
+    /// Returns true if there is anything to read.
     pub(in crate::endpoint) const fn have_reads(&self) -> bool {
         !self.chunks.reads.is_empty() || !self.call.is_empty()
     }

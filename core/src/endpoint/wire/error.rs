@@ -8,7 +8,7 @@ use crate::v2::{Credit, ErrorBodyV2, ErrorReplyV2};
 
 /// The header of an `RDMA_ERROR` or `RDMA2_ERROR`.
 ///
-/// The error is given in the terms of version 2, which has more of them. In version 1, all but a refused version become
+/// The error is given in the terms of version 2, which has more errors. In version 1, all but a refused version become
 /// `ERR_CHUNK` (RFC 8166 section 4.5).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) enum ErrorHeader {

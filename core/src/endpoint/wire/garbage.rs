@@ -5,7 +5,7 @@ use super::reply::AnyReplyHeader;
 use crate::error::EncodeError;
 use crate::rpc::{AcceptStatus, Auth, ReplyBody, RpcReply};
 
-/// The header, and the RPC Reply that follows it.
+/// The header, and the RPC Reply that follows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct GarbageReply<'a> {
     header: AnyReplyHeader<'a>,
@@ -44,7 +44,7 @@ mod tests {
 
     /// Four words and three empty lists, and a reply of six words.
     #[test]
-    fn a_buffer_that_is_too_small_is_told_what_is_missing() {
+    fn a_short_buffer_reports_the_missing_octets() {
         let reply = GarbageReply::new(AnyReplyHeader::new(Version::One, 7, 1, &Chunks::default()), 7);
         let mut buffer = [0xa5; 52];
         for length in 0..52 {

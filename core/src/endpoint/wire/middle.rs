@@ -1,12 +1,13 @@
-//! The header of a part of a continued message, other than its last: version two draft -01, "RDMA2_F_MORE Flag"; -07
+//! The header of a part of a continued message, other than the last: version two draft -01, "RDMA2_F_MORE Flag"; -07
 //! sections 6.3.6 and 6.3.9. The last part has the header of a message of one Send.
 
 use crate::rpc::MessageType;
 use crate::v2::family_a::{self, HeaderFlags};
 use crate::v2::{ChunkLists, Credit, Family, HeaderV2, family_b};
 
-/// A part of the Call or Reply `of` this XID, after which `remaining` octets of the Payload stream follow in others. (The
-/// drafts do not say whether a part counts its own octets; see `v2/README.md`.)
+/// Returns the header of a part of the Call or Reply `of` this XID, after which `remaining` octets of the Payload
+/// stream follow in other parts. (The drafts do not say whether the octets of the part itself count; see
+/// `v2/README.md`.)
 pub(in crate::endpoint) fn middle_header(
     family: Family,
     xid: u32,

@@ -16,8 +16,8 @@ pub(in crate::endpoint) enum AnyReplyHeader<'a> {
 }
 
 impl<'a> AnyReplyHeader<'a> {
-    /// An inline Reply to a Call that `provided` these chunks, all of them unused. Credits of version 2 have a field of
-    /// their own.
+    /// Creates an inline Reply to a Call that `provided` these chunks, all unused. Credits of version 2 have another
+    /// field.
     #[inline]
     pub(in crate::endpoint) const fn new(version: Version, xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
         match version.two() {
@@ -97,7 +97,7 @@ fn encode_2(header: &ReplyHeaderV2<'_>, buffer: &mut [u8]) -> Result<usize, Enco
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct ReceivedReply<'a> {
     pub(in crate::endpoint) xid: u32,
-    /// Credits granted; version 2 counts them elsewhere.
+    /// Credits granted; `None` in version 2, whose credits the Channel counts.
     pub(in crate::endpoint) credit: Option<u32>,
     pub(in crate::endpoint) body: ReplyBody<'a>,
     pub(in crate::endpoint) header_length: usize,
@@ -109,13 +109,13 @@ pub(in crate::endpoint) struct ReceivedReply<'a> {
 pub(in crate::endpoint) enum ReplyBody<'a> {
     /// The Payload stream follows the header.
     Inline(Chunks<'a>),
-    /// A part of the Payload stream follows the header, and others will come. The last of them is [`Self::Inline`].
+    /// A part of the Payload stream follows the header, and others will come. The last part is [`Self::Inline`].
     Part(SpeaksTwo),
     /// The Payload stream is in a chunk.
     Long(Chunks<'a>),
     Error(ErrorBody),
     ErrorV2(ErrorBodyV2, SpeaksTwo),
-    /// It cannot be read; version 2 ends the Call then.
+    /// The reply cannot be decoded; version 2 ends the Call then.
     Undecodable(SpeaksTwo),
 }
 

@@ -1,5 +1,5 @@
-//! The Payload stream of a version 2 message, and its beginning (version two draft -01, "Header Types"; -07 sections
-//! 4.5.1 and 6.3).
+//! The Payload stream of a version 2 message, and the start of the stream (version two draft -01, "Header Types"; -07
+//! sections 4.5.1 and 6.3).
 
 use super::super::Counted;
 use super::super::location::{self, counted};
@@ -10,7 +10,7 @@ use crate::rpc::MessageType;
 use crate::v2::family_b::{Body, CallExternal};
 use crate::v2::{ErrorCode, Family, HeaderV2, MessageV2, family_a};
 
-/// The RPC message has the XID of its header (version 2).
+/// The RPC message has the XID of the transport header (version 2).
 pub static V2_XID_MISMATCH: Rule = Rule::new("v2-xid-mismatch", Severity::Error, "version two -01 XDR Errors; -07 7.2")
     .summary("rdma_xid equals the XID of the RPC message")
     .reason(
@@ -88,16 +88,15 @@ pub(super) static RULES: [SendV2Row; 5] = [
     SendV2Row { rule: &V2_DIRECTION, answer: None, judge: direction },
 ];
 
-/// The message and its octets after the header, if a Payload stream begins there.
-fn beginning<'a>(sent: &SentV2<'a>) -> Option<(MessageV2<'a>, &'a [u8])> {
-    let message = sent.decoded.ok().filter(|message| sent.begins && message.header.has_payload())?;
-    Some((message, message.payload))
+/// Returns the message if a Payload stream begins after the header.
+fn message_with_stream<'a>(sent: &SentV2<'a>) -> Option<MessageV2<'a>> {
+    sent.decoded.ok().filter(|message| sent.begins && message.header.has_payload())
 }
 
 fn xid_mismatch(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    let Some((message, payload)) = beginning(sent) else { return };
+    let Some(message) = message_with_stream(sent) else { return };
     let rdma_xid = message.header.xid();
-    if let Ok(xid) = Reader::new(payload).u32()
+    if let Ok(xid) = Reader::new(message.payload).u32()
         && xid != rdma_xid
     {
         let values = format_args!("the RPC message has the XID {xid:#010x}, rdma_xid is {rdma_xid:#010x}");
@@ -106,7 +105,7 @@ fn xid_mismatch(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    let Some((MessageV2 { header: header @ HeaderV2::B(_), header_length, .. }, payload)) = beginning(sent) else {
+    let Some(MessageV2 { header: header @ HeaderV2::B(_), header_length, payload }) = message_with_stream(sent) else {
         return;
     };
     if let Some((_, kind)) = MessageType::peek(payload) {
@@ -170,7 +169,7 @@ fn how<T>(chunk: Option<T>) -> &'static str {
     chunk.map_or("no", |_| "an empty")
 }
 
-/// Returns true if it cannot hold any octet.
+/// Returns true if the Reply chunk cannot hold any octet.
 fn is_empty(reply: Option<WriteChunk<'_>>) -> bool {
     reply.is_none_or(|chunk| chunk.length() == 0)
 }

@@ -39,7 +39,7 @@ named! {
     RCSIZ = 4,
     /// Reverse-Direction Support, a [`ReverseDirection`]. Default none.
     BRS = 5,
-    /// Host Authentication Message: opaque octets. Without it the sender stays unauthenticated.
+    /// Host Authentication Message: opaque octets. Without this property the sender stays unauthenticated.
     HOSTAUTH = 6,
 }
 
@@ -54,13 +54,14 @@ named! {
     NONE = 0,
     /// Messages of the Simple Format, without chunks.
     SIMPLE = 1,
-    /// Messages of the Simple and of the Continued Format, without chunks. The XDR of -01 to -03 has 1 here, its text 2.
+    /// Messages of the Simple and of the Continued Format, without chunks. The XDR of -01 to -03 has 1 here, the text
+    /// of these drafts 2.
     CONT = 2,
     /// As in the forward direction.
     GENL = 3,
 }
 
-/// One property: which, and its value.
+/// One property: ID and value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Property<'a> {
     /// `rdma_which`.
@@ -69,14 +70,14 @@ pub struct Property<'a> {
     pub value: PropertyValue<'a>,
 }
 
-/// The value of a property. A value of the wrong type is written as it is; a receiver refuses it.
+/// The value of a property. A value of the wrong type is written unchanged; a receiver refuses the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PropertyValue<'a> {
     /// No octets: the default of the property.
     Default,
     /// Of [`PropertyId::SBSIZ`] to [`PropertyId::BRS`].
     Uint32(u32),
-    /// Of [`PropertyId::HOSTAUTH`]: the message, without its count and padding.
+    /// Of [`PropertyId::HOSTAUTH`]: the message, without count and padding.
     Opaque(&'a [u8]),
     /// Of a property that is not known: all of `rdma_data`.
     Unknown(&'a [u8]),

@@ -1,6 +1,6 @@
-//! Properties of a peer after all of its messages (version two draft -07 section 5.2).
+//! Properties of a peer after all messages of that peer (version two draft -07 section 5.2).
 
-use super::{PropertyId, PropertySet, PropertyValue, ReverseDirection};
+use super::{Property, PropertyId, PropertySet, PropertyValue, ReverseDirection};
 
 /// Properties of a peer: the defaults, and all changes since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,15 +36,18 @@ impl<'a> Properties<'a> {
         host_authentication: None,
     };
 
-    /// The five numbers, each with the property that it is.
+    /// Returns the five properties that are numbers, in the form that is sent.
     #[must_use]
-    pub const fn numbers(&self) -> [(PropertyId, u32); 5] {
+    pub const fn numbers(&self) -> [Property<'static>; 5] {
+        const fn property(id: PropertyId, number: u32) -> Property<'static> {
+            Property { id, value: PropertyValue::Uint32(number) }
+        }
         [
-            (PropertyId::SBSIZ, self.maximum_send_size),
-            (PropertyId::RBSIZ, self.receive_buffer_size),
-            (PropertyId::RSSIZ, self.maximum_segment_size),
-            (PropertyId::RCSIZ, self.maximum_segment_count),
-            (PropertyId::BRS, self.reverse_direction.0),
+            property(PropertyId::SBSIZ, self.maximum_send_size),
+            property(PropertyId::RBSIZ, self.receive_buffer_size),
+            property(PropertyId::RSSIZ, self.maximum_segment_size),
+            property(PropertyId::RCSIZ, self.maximum_segment_count),
+            property(PropertyId::BRS, self.reverse_direction.0),
         ]
     }
 

@@ -13,8 +13,8 @@ use crate::error::DecodeError;
 use crate::reader::Reader;
 use crate::sink::{Emit, Sink};
 
-/// A set of properties: as it was received, or built from the caller's own. In a received set every value is of its
-/// property's type; one that is not makes the whole message refused.
+/// A set of properties: received, or built from the caller's own. In a received set every value has the type of the
+/// property; a value of another type makes the whole message refused.
 ///
 /// ```
 /// use rpcrdma::v2::{Properties, Property, PropertyId, PropertySet, PropertyValue};
@@ -36,7 +36,7 @@ pub struct PropertySet<'a> {
 
 #[derive(Clone, Copy)]
 enum PropertySetForm<'a> {
-    /// Made by `walk` only, which has walked it: `octets` are `count` properties, and nothing else.
+    /// A set that `walk` has walked: `octets` are `count` properties, and nothing else.
     Received {
         octets: &'a [u8],
         count: usize,
@@ -54,15 +54,14 @@ impl<'a> PropertySet<'a> {
         Self { form: PropertySetForm::Properties(properties) }
     }
 
-    /// The first `count` properties in `octets`, as they are on the wire. `None` if there are fewer, or one has a value that is
-    /// not of its type.
+    /// Reads the first `count` properties in `octets`, in wire format. `None` if there are fewer, or a value has the
+    /// wrong type.
     #[must_use]
     pub fn from_octets(octets: &'a [u8], count: usize) -> Option<Self> {
         Self::walk(&mut Reader::new(octets), count).ok()
     }
 
-    /// The properties as they are on the wire, if the set has not been built from properties, to pass them to code in
-    /// another language.
+    /// Returns the properties in wire format, for code in another language. `None` for a set built from properties.
     #[must_use]
     pub const fn octets(&self) -> Option<&'a [u8]> {
         match self.form {
@@ -102,7 +101,7 @@ impl<'a> PropertySet<'a> {
         self.len() == 0
     }
 
-    /// The properties in the order they were sent, which has no meaning.
+    /// Iterates over the properties in the order of the message, which has no meaning.
     #[must_use]
     pub fn iter(&self) -> PropertyIter<'a> {
         PropertyIter {
@@ -128,7 +127,7 @@ impl Emit for PropertySet<'_> {
         sink.count(self.len());
         match self.form {
             // As they were received, including the padding.
-            PropertySetForm::Received { octets, .. } => sink.put(octets),
+            PropertySetForm::Received { octets, .. } => sink.put_octets(octets),
             PropertySetForm::Properties(properties) => properties.iter().for_each(|property| property.emit(sink)),
         }
     }
@@ -140,7 +139,7 @@ impl Default for PropertySet<'_> {
     }
 }
 
-/// Two sets are equal if they have the same properties in the same order, received or not.
+/// Two sets with the same properties in the same order are equal, received or not.
 impl PartialEq for PropertySet<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_all_there_can_be_ends_with_the_input() {
+    fn the_largest_count_ends_with_the_input() {
         let error = decode(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0]).unwrap_err();
         assert_eq!((error.kind, error.offset), (DecodeErrorKind::HeaderTruncated, 12));
     }

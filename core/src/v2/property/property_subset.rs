@@ -8,7 +8,7 @@ use crate::error::DecodeError;
 use crate::reader::{EndOfInput, Reader};
 use crate::sink::{Emit, Sink, encodable};
 
-/// Some of the properties of a set, one bit for each. No message of the drafts has one; it is meant for extensions.
+/// Some of the properties of a set, one bit for each. No message of the drafts has a subset; extensions may.
 ///
 /// ```
 /// use rpcrdma::v2::PropertySubset;
@@ -32,10 +32,10 @@ impl<'a> PropertySubset<'a> {
         Self { words }
     }
 
-    /// Reads a subset and returns it with what follows.
+    /// Reads a subset and returns the subset and the octets that follow.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) if its words are
+    /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) if the words are
     /// incomplete.
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
@@ -47,7 +47,7 @@ impl<'a> PropertySubset<'a> {
         Ok((Self { words }, reader.rest()))
     }
 
-    /// Returns true if the property at `index`, from 0, is in it: bit `index` mod 32 of word `index` div 32.
+    /// Returns true if the subset has the property at `index`, from 0: bit `index` mod 32 of word `index` div 32.
     #[must_use]
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 32).is_some_and(|word| u32::from_be_bytes(*word) >> (index % 32) & 1 == 1)
@@ -61,6 +61,6 @@ encodable! {
 impl Emit for PropertySubset<'_> {
     fn emit<S: Sink>(&self, sink: &mut S) {
         sink.count(self.words.len());
-        sink.put_each(self.words.iter().copied());
+        sink.put_arrays(self.words.iter().copied());
     }
 }

@@ -14,7 +14,7 @@ pub fn null<const CALLS: usize, const SEGMENTS: usize>(
     xid: u32,
 ) -> Vec<u8> {
     let head = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
-    let call = Call { head: &head, length: 40, arguments: &[], results: &[], reply_length: 24, largest_room: 0 };
+    let call = Call { head: &head, length: 40, arguments: &[], results: &[], reply_length: 24, largest_capacity: 0 };
     requester.call(&call).unwrap();
     head
 }

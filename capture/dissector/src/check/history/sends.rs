@@ -162,7 +162,7 @@ impl History {
             }
             return Answers::Nothing;
         }
-        let error = sent.error.map(|(error, _)| error);
+        let error = sent.error.map(|error| error.body);
         let said = Response::of_v1(error);
         let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, said);
         if is_known || frees_credit {

@@ -1,4 +1,4 @@
-//! A Call of version 2 in several Sends: its parts are collected until the last has come or one is missing.
+//! A Call of version 2 in several Sends: parts are collected until the last has come or one is missing.
 
 use super::slot::{Slot, Stage};
 use super::{MALFORMED, Responder, SYSTEM};
@@ -22,8 +22,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.append(receive, part);
     }
 
-    /// Handles the next part of the Call that is being collected. Returns false if it is something else. Another Call
-    /// ends this one.
+    /// Handles the next part of the Call that is being collected. Returns false if the message is no part of that Call.
+    /// Another Call ends the collection.
     #[cold]
     pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
         let Some((family, two)) = self.terms.version.two() else { return false };
@@ -51,15 +51,15 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.collecting.is_some_and(|(call, _)| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
     }
 
-    /// Appends a part, if it fits. Parts of a refused Call are discarded.
+    /// Appends a part that fits. Parts of a refused Call are discarded.
     fn append(&mut self, receive: u32, part: ReceivedPart) {
         self.receipt = Receipt::Release(receive);
-        let held = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
+        let collected = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
         let Some((call, _)) = self.collecting else { return };
         let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) else { return };
         let length = u32::try_from(part.length).unwrap_or(u32::MAX);
         let all = slot.length.saturating_add(length);
-        if all > self.limits.octets || held.saturating_add(u64::from(length)) > u64::from(self.limits.collected) {
+        if all > self.limits.octets || collected.saturating_add(u64::from(length)) > u64::from(self.limits.collected) {
             // The drafts have no code for this.
             return self.give_up(call, SYSTEM);
         }
@@ -70,7 +70,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// The last part of a Call, which has its chunks.
+    /// Handles the last part of a Call, which has the chunks.
     #[cold]
     #[inline(never)]
     fn complete(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
@@ -82,7 +82,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             self.judge(prefix.xid, call, octets)
         };
         let header = match judged {
-            Ok((_, header)) => header,
+            Ok(judged) => judged.header,
             Err(refused) => {
                 self.receipt = Receipt::Release(receive);
                 return self.break_off(match refused {
@@ -97,7 +97,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return self.break_off(SYSTEM);
         };
         slot.keep(header);
-        slot.stage = Stage::Pulling;
+        slot.stage = Stage::Reading;
         if let Some((call, _)) = self.collecting.take() {
             self.ready(call);
         }
@@ -110,7 +110,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// The rest of the Call will not come. Unless it was answered already, it is answered with this error.
+    /// Ends the collection: the rest of the Call will not come. Answers with this error, unless the Call was answered
+    /// already.
     fn break_off(&mut self, error: ErrorBodyV2) {
         let Some((call, _)) = self.collecting.take() else { return };
         if self.slots.peek(call).is_some_and(|slot| slot.stage == Stage::Refused) {

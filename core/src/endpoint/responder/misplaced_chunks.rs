@@ -1,5 +1,5 @@
-//! A Call with a valid header whose Read chunks do not fit its Payload stream: it is answered with `GARBAGE_ARGS` (RFC
-//! 8166 section 4.5.2; version two draft -07 section 7.2).
+//! A Call with a valid header whose Read chunks do not fit the Payload stream: answered with `GARBAGE_ARGS` (RFC 8166
+//! section 4.5.2; version two draft -07 section 7.2).
 
 use super::slot::Stage;
 use super::{MALFORMED, Responder};
@@ -8,8 +8,9 @@ use crate::prefix::Prefix;
 use crate::rpc::{Flavor, RpcCall};
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// Answers such a Call. If this end cannot make the RPC Reply, the answer is an error: the RPC header is in a
-    /// chunk, its verifier is for the upper layer to make (RPCSEC_GSS), or the chunks of the Call leave no space.
+    /// Answers a Call with misplaced Read chunks. If this end cannot make the RPC Reply, the answer is an error: the
+    /// RPC header is in a chunk, the verifier is for the upper layer to make (RPCSEC_GSS), or the chunks of the Call
+    /// leave no space.
     #[cold]
     pub(super) fn misplaced(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let header = octets.get(..call.header_length).unwrap_or_default();

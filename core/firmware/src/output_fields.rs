@@ -14,7 +14,7 @@ use crate::decode;
 use crate::digest::Digest;
 
 /// An output of either end: the members of `rpcrdma_output`, in the same order.
-pub(crate) struct Asked<'a> {
+pub(crate) struct OutputFields<'a> {
     kind: u32,
     receive: u32,
     call: u64,
@@ -40,7 +40,7 @@ enum Ranged<'a> {
     Several(Ranges<'a>),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> OutputFields<'a> {
     const NOTHING: Self = Self {
         kind: 0,
         receive: 0,
@@ -59,7 +59,7 @@ impl<'a> Asked<'a> {
         ranges: Ranged::None,
     };
 
-    fn of(kind: u32, call: CallId) -> Self {
+    fn from_call(kind: u32, call: CallId) -> Self {
         Self { kind, call: call.to_number(), ..Self::NOTHING }
     }
 
@@ -71,20 +71,20 @@ impl<'a> Asked<'a> {
                     Memory::Result(number, range) => (5, u32::from(*number), range),
                     Memory::Reply(range) => (6, 0, range),
                 };
-                Self { region: u32::from(*region), at, ranges: Ranged::One(range.clone()), ..Self::of(kind, *call) }
+                Self { region: u32::from(*region), at, ranges: Ranged::One(range.clone()), ..Self::from_call(kind, *call) }
             }
             requester::Output::Send { call, header, payload } => {
-                Self { header_length: *header, ranges: Ranged::Several(payload.clone()), ..Self::of(1, *call) }
+                Self { header_length: *header, ranges: Ranged::Several(payload.clone()), ..Self::from_call(1, *call) }
             }
             requester::Output::Place { call, receive, from, length, at } => {
                 Self::place(*call, *receive, *from, *length, *at)
             }
-            requester::Output::Read { call, source, at } => Self { segment: *source, at: *at, ..Self::of(9, *call) },
+            requester::Output::Read { call, source, at } => Self { segment: *source, at: *at, ..Self::from_call(9, *call) },
             requester::Output::Invalidate { call, region, handle } => {
-                Self { region: u32::from(*region), handle: *handle, ..Self::of(7, *call) }
+                Self { region: u32::from(*region), handle: *handle, ..Self::from_call(7, *call) }
             }
             requester::Output::Release { receive } => Self { kind: 3, receive: *receive, ..Self::NOTHING },
-            requester::Output::Done { call, end, results } => Self { results, ..Self::of(13, *call) }.with_end(end),
+            requester::Output::Done { call, end, results } => Self { results, ..Self::from_call(13, *call) }.with_end(end),
             requester::Output::Disconnect => Self { kind: 14, ..Self::NOTHING },
         }
     }
@@ -116,33 +116,33 @@ impl<'a> Asked<'a> {
             responder::Output::Place { call, receive, from, length, at } => {
                 Self::place(*call, *receive, *from, *length, *at)
             }
-            responder::Output::Read { call, source, at } => Self { segment: *source, at: *at, ..Self::of(9, *call) },
+            responder::Output::Read { call, source, at } => Self { segment: *source, at: *at, ..Self::from_call(9, *call) },
             responder::Output::Deliver { call, message } => match *message {
                 CallMessage::Inline { receive, from, length } => {
-                    Self { receive, from, length: u64::from(length), ..Self::of(11, *call) }
+                    Self { receive, from, length: u64::from(length), ..Self::from_call(11, *call) }
                 }
-                CallMessage::Assembled { length } => Self { length: u64::from(length), ..Self::of(12, *call) },
+                CallMessage::Assembled { length } => Self { length: u64::from(length), ..Self::from_call(12, *call) },
             },
             responder::Output::Write { call, from, target } => {
-                Self { at: *from, length: u64::from(target.length), segment: *target, ..Self::of(10, *call) }
+                Self { at: *from, length: u64::from(target.length), segment: *target, ..Self::from_call(10, *call) }
             }
             responder::Output::Send { call, header, payload, invalidate, is_last } => Self {
                 handle: invalidate.unwrap_or(0),
                 is_last: *is_last,
                 header_length: *header,
                 ranges: Ranged::Several(payload.clone()),
-                ..Self::of(if invalidate.is_some() { 2 } else { 1 }, *call)
+                ..Self::from_call(if invalidate.is_some() { 2 } else { 1 }, *call)
             },
             responder::Output::Disconnect => Self { kind: 14, ..Self::NOTHING },
             responder::Output::Register { call, length } => {
-                Self { ranges: Ranged::One(0..*length), ..Self::of(15, *call) }
+                Self { ranges: Ranged::One(0..*length), ..Self::from_call(15, *call) }
             }
-            responder::Output::Invalidate { call, handle } => Self { handle: *handle, ..Self::of(7, *call) },
+            responder::Output::Invalidate { call, handle } => Self { handle: *handle, ..Self::from_call(7, *call) },
         }
     }
 
     fn place(call: CallId, receive: u32, from: usize, length: u32, at: u32) -> Self {
-        Self { receive, from, length: u64::from(length), at, ..Self::of(8, call) }
+        Self { receive, from, length: u64::from(length), at, ..Self::from_call(8, call) }
     }
 
     pub(crate) fn add_to(&self, digest: &mut Digest) {
@@ -200,7 +200,7 @@ pub(crate) fn arrival(digest: &mut Digest, arrival: Arrival) {
         Arrival::Nothing => (5, 0, None),
         Arrival::Properties => (6, 0, None),
         Arrival::BrokenReply(xid) => (7, xid, None),
-        Arrival::BrokenCall(xid, error) => (8, xid, Some(error)),
+        Arrival::BrokenCall { xid, error } => (8, xid, Some(error)),
         Arrival::Exceeded => (9, 0, None),
     };
     digest.words(&[kind, xid]);

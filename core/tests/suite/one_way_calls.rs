@@ -56,7 +56,7 @@ fn asked(requester: &mut Caller) -> (Vec<Vec<u32>>, Vec<End>) {
 }
 
 fn begin(requester: &mut Caller) -> CallId {
-    requester.call_only(&octets(&NULL), 40).unwrap()
+    requester.call_one_way(&octets(&NULL), 40).unwrap()
 }
 
 fn receive(requester: &mut Caller, words: &[u32]) {
@@ -65,7 +65,7 @@ fn receive(requester: &mut Caller, words: &[u32]) {
 }
 
 #[test]
-fn it_is_done_when_its_send_is_complete() {
+fn a_one_way_call_is_done_when_its_send_completes() {
     for version in [A, B] {
         let (header, error) = headers(version);
         let mut requester = Caller::new(terms(version, 256), 1, 0x1_0000);
@@ -74,7 +74,7 @@ fn it_is_done_when_its_send_is_complete() {
             requester.permit(1);
             let call = begin(&mut requester);
             assert_eq!(asked(&mut requester), (vec![[header, &NULL].concat()], vec![]), "{version}");
-            assert_eq!(requester.call_only(&octets(&NULL), 40), Err(CallRefusal::XidInUse), "{version}");
+            assert_eq!(requester.call_one_way(&octets(&NULL), 40), Err(CallRefusal::XidInUse), "{version}");
             // Nothing is an answer to it, and it is too late to give it up.
             assert!(!requester.awaits(XID), "{version}");
             receive(&mut requester, error);
@@ -89,7 +89,7 @@ fn it_is_done_when_its_send_is_complete() {
 }
 
 #[test]
-fn it_is_lost_with_the_connection_unless_its_send_is_complete() {
+fn a_one_way_call_without_completion_is_lost() {
     for version in [A, B] {
         for (completes, end) in [(true, End::Sent), (false, End::Lost)] {
             let mut requester = Caller::new(terms(version, 256), 4, 0x1_0000);
@@ -118,7 +118,7 @@ fn parts(version: Version) -> (u32, Vec<Vec<u32>>) {
 }
 
 #[test]
-fn it_is_continued_if_it_is_too_long_for_a_send() {
+fn a_long_one_way_call_is_continued() {
     for version in [A, B] {
         let (threshold, sends) = parts(version);
         for (step, end) in
@@ -150,8 +150,8 @@ fn it_is_continued_if_it_is_too_long_for_a_send() {
 
 #[test]
 fn it_is_refused_if_it_cannot_be_made() {
-    let refused = |terms: Terms, length: u32| Caller::new(terms, 4, 0x1_0000).call_only(&octets(&NULL), length);
-    assert_eq!(refused(Terms::default(), 40), Err(CallRefusal::CallOnly), "version 1");
+    let refused = |terms: Terms, length: u32| Caller::new(terms, 4, 0x1_0000).call_one_way(&octets(&NULL), length);
+    assert_eq!(refused(Terms::default(), 40), Err(CallRefusal::OneWay), "version 1");
     for version in [A, B] {
         assert_eq!(refused(terms(version, 256), 42), Err(CallRefusal::Items), "{version}");
         assert!(refused(terms(version, 256), 1 << 20).is_ok(), "{version}");
@@ -159,7 +159,7 @@ fn it_is_refused_if_it_cannot_be_made() {
         assert_eq!(refused(terms(version, 20), 40), Err(CallRefusal::TooLong), "{version}");
         let mut requester = Caller::new(terms(version, 256), 4, 0x1_0000);
         requester.handle(requester::Input::Disconnected).unwrap();
-        assert_eq!(requester.call_only(&octets(&NULL), 40), Err(CallRefusal::Closed), "{version}");
+        assert_eq!(requester.call_one_way(&octets(&NULL), 40), Err(CallRefusal::Closed), "{version}");
     }
 }
 
@@ -177,7 +177,7 @@ fn delivered(responder: &mut Server, version: Version) -> CallId {
 }
 
 #[test]
-fn a_responder_forgets_it_without_an_answer() {
+fn a_responder_forgets_a_one_way_call_without_an_answer() {
     for version in [A, B] {
         let mut responder = Server::new(terms(version, 256), Limits::new());
         // Nothing may be sent, and nothing needs to be. They take the only place one after the other.
@@ -196,7 +196,7 @@ fn a_responder_forgets_it_without_an_answer() {
 }
 
 #[test]
-fn in_version_1_a_responder_owes_a_reply_to_every_call() {
+fn version_1_owes_a_reply_to_every_call() {
     let mut responder = Server::new(Terms::default(), Limits::new());
     let call = delivered(&mut responder, Version::One);
     assert_eq!(responder.forget(call), Err(ReplyFault::Owed));

@@ -1,4 +1,4 @@
-//! Recognition of a Send's wire format.
+//! Detection of a Send's wire format.
 //!
 //! ```text
 //! rdma_htype   family A      family B             which is it?
@@ -15,11 +15,11 @@ use crate::prefix::Prefix;
 impl Family {
     /// Returns the wire format of the sender, if one Send shows it.
     ///
-    /// A family is possible if the octets are one of its headers. For header types that both families have, they also
-    /// have to be something that its drafts let a sender send: nothing after a header without a Payload stream, a known
-    /// error code, XID 0 in a grant, and in family A no flag without a meaning, `RDMA2_F_MORE` and `RDMA2_F_TPMORE`
-    /// only where they belong, and `RDMA2_F_RESPONSE` in every error. If exactly one family is possible, it is that
-    /// one. Likelihood plays no part.
+    /// A family is possible if the octets are a header of that family. For header types that both families have, the
+    /// octets also have to be something that the drafts let a sender send: nothing after a header without a Payload
+    /// stream, a known error code, XID 0 in a grant, and in family A no flag without a meaning, `RDMA2_F_MORE` and
+    /// `RDMA2_F_TPMORE` only where allowed, and `RDMA2_F_RESPONSE` in every error. If exactly one family is possible,
+    /// returns that family. Likelihood plays no part.
     ///
     /// An `ERR_VERS` in the layout of family B shows nothing: version 1 has the same.
     ///
@@ -28,16 +28,16 @@ impl Family {
     ///
     /// // Header type 5 is RDMA2_GRANT, or RDMA2_CONNPROP.
     /// let prefix = [0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 5];
-    /// assert_eq!(Family::of(&prefix), Some(Family::B));
+    /// assert_eq!(Family::detect(&prefix), Some(Family::B));
     /// let mut connprop = [0; 24];
     /// connprop[..16].copy_from_slice(&prefix);
-    /// assert_eq!(Family::of(&connprop), Some(Family::A));
+    /// assert_eq!(Family::detect(&connprop), Some(Family::A));
     /// // With type 6 and 20 octets: RDMA2_GRANT of draft -02, or an empty RDMA2_CONNPROP_MIDDLE.
     /// connprop[15] = 6;
-    /// assert_eq!(Family::of(&connprop[..20]), None);
+    /// assert_eq!(Family::detect(&connprop[..20]), None);
     /// ```
     #[must_use]
-    pub fn of(octets: &[u8]) -> Option<Self> {
+    pub fn detect(octets: &[u8]) -> Option<Self> {
         if Prefix::decode(octets).ok()?.version != VERSION {
             return None;
         }
@@ -65,7 +65,7 @@ impl Family {
         }
     }
 
-    /// `None` if it could also be version 1.
+    /// Returns true if the octets can be of family B; `None` if the octets could also be version 1.
     fn can_be_b(octets: &[u8]) -> Option<bool> {
         use family_b::Body;
         let Ok(MessageV2 { header: HeaderV2::B(header), payload: rest, .. }) = MessageV2::decode(Self::B, octets)
@@ -92,37 +92,37 @@ mod tests {
 
     use super::*;
 
-    fn of(htype: u32, words: &[u32]) -> Option<Family> {
+    fn family_of(htype: u32, words: &[u32]) -> Option<Family> {
         let words = [0, VERSION, 0x0001_0001, htype].into_iter().chain(words.iter().copied());
-        Family::of(&words.flat_map(u32::to_be_bytes).collect::<Vec<u8>>())
+        Family::detect(&words.flat_map(u32::to_be_bytes).collect::<Vec<u8>>())
     }
 
     #[test]
     fn an_error_is_told_by_its_length_and_content() {
         // Family A: RESPONSE, then the code.
-        assert_eq!(of(4, &[1, 2]), Some(Family::A));
-        assert_eq!(of(4, &[1, 1, 1, 1]), Some(Family::A));
-        assert_eq!(of(4, &[1, 9, 1, 4096]), Some(Family::A));
+        assert_eq!(family_of(4, &[1, 2]), Some(Family::A));
+        assert_eq!(family_of(4, &[1, 1, 1, 1]), Some(Family::A));
+        assert_eq!(family_of(4, &[1, 9, 1, 4096]), Some(Family::A));
         // Family B: the code.
-        assert_eq!(of(4, &[2]), Some(Family::B));
-        assert_eq!(of(4, &[8, 16]), Some(Family::B));
-        assert_eq!(of(4, &[9, 0, 0]), Some(Family::B));
+        assert_eq!(family_of(4, &[2]), Some(Family::B));
+        assert_eq!(family_of(4, &[8, 16]), Some(Family::B));
+        assert_eq!(family_of(4, &[9, 0, 0]), Some(Family::B));
         // READ_CHUNKS, at most 2, of family A; or ERR_VERS of family B and of version 1, 6 to 2.
-        assert_eq!(of(4, &[1, 6, 2]), None);
-        assert_eq!(of(4, &[1, 1, 1]), None);
+        assert_eq!(family_of(4, &[1, 6, 2]), None);
+        assert_eq!(family_of(4, &[1, 1, 1]), None);
         // Codes and flags that no sender has.
-        assert_eq!(of(4, &[77]), None);
-        assert_eq!(of(4, &[0x11, 2]), None);
+        assert_eq!(family_of(4, &[77]), None);
+        assert_eq!(family_of(4, &[0x11, 2]), None);
     }
 
     #[test]
     fn other_types_of_both_are_told_by_their_length() {
-        assert_eq!(of(5, &[]), Some(Family::B));
-        assert_eq!(of(5, &[0, 0]), Some(Family::A));
-        assert_eq!(of(5, &[8, 0]), None);
-        assert_eq!(of(6, &[0]), None);
-        assert_eq!(of(6, &[1, 4, 0]), Some(Family::B));
-        assert_eq!(of(7, &[0]), Some(Family::B));
-        assert_eq!(of(14, &[0]), None);
+        assert_eq!(family_of(5, &[]), Some(Family::B));
+        assert_eq!(family_of(5, &[0, 0]), Some(Family::A));
+        assert_eq!(family_of(5, &[8, 0]), None);
+        assert_eq!(family_of(6, &[0]), None);
+        assert_eq!(family_of(6, &[1, 4, 0]), Some(Family::B));
+        assert_eq!(family_of(7, &[0]), Some(Family::B));
+        assert_eq!(family_of(14, &[0]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The chunks of a Call for its results and its Reply, and the lengths that the Responder returns.
+//! Chunks of a Call for results and for the Reply, and the lengths that the Responder returns.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::{Chunks, ReadList, Returned, WriteChunk, WriteList};
 
 /// The Write chunks and the Reply chunk of a Call, and the number of octets returned in each.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplyRoom<'a> {
+pub(crate) struct ReplyChunks<'a> {
     pub(crate) writes: WriteList<'a>,
     pub(crate) reply: Option<WriteChunk<'a>>,
     written: &'a [u64],
@@ -24,14 +24,14 @@ pub enum ReplyError {
         /// Number of octets to return in the chunk.
         length: u64,
         /// Length of the chunk in octets.
-        room: u64,
+        capacity: u64,
     },
 }
 
-impl<'a> ReplyRoom<'a> {
-    /// The lists of a Call with these chunks, all of them unused.
+impl<'a> ReplyChunks<'a> {
+    /// Creates the lists of a Call with these chunks, all unused.
     #[inline]
-    pub(crate) const fn of(provided: &Chunks<'a>) -> Self {
+    pub(crate) const fn new(provided: &Chunks<'a>) -> Self {
         Self { writes: provided.writes, reply: provided.reply, written: &[], reply_length: 0 }
     }
 
@@ -52,7 +52,7 @@ impl<'a> ReplyRoom<'a> {
         Ok(Self { reply_length: length, ..self })
     }
 
-    /// All chunks as they were provided, with this Read list.
+    /// Returns all chunks as provided by the Call, with this Read list.
     #[inline(always)]
     pub(crate) const fn chunks(&self, reads: ReadList<'a>) -> Chunks<'a> {
         Chunks { reads, writes: self.writes, reply: self.reply }
@@ -66,15 +66,15 @@ impl<'a> ReplyRoom<'a> {
 }
 
 fn fits(chunk: Option<WriteChunk<'_>>, length: u64) -> Result<(), ReplyError> {
-    let room = chunk.ok_or(ReplyError::NoChunk)?.length();
-    if length > room { Err(ReplyError::ChunkTooSmall { length, room }) } else { Ok(()) }
+    let capacity = chunk.ok_or(ReplyError::NoChunk)?.length();
+    if length > capacity { Err(ReplyError::ChunkTooSmall { length, capacity }) } else { Ok(()) }
 }
 
 impl fmt::Display for ReplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoChunk => f.write_str("the Call provided no such chunk"),
-            Self::ChunkTooSmall { length, room } => write!(f, "{length} octets for a chunk with room for {room}"),
+            Self::ChunkTooSmall { length, capacity } => write!(f, "{length} octets for a chunk of {capacity}"),
         }
     }
 }
