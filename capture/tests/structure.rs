@@ -169,7 +169,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "decode",
             "replies",
             "stream",
-            "asked",
+            "output_fields",
             "client",
             "judge",
             "server",

@@ -1830,7 +1830,7 @@ extern "C" {
 
 #if defined(RPCRDMA_HAS_VERSION_2)
 /**
- * The transport properties of an end that has said nothing.
+ * Writes the transport properties of an end that has said nothing.
  *
  * RPCRDMA_NULL, RPCRDMA_UNALIGNED: as everywhere.
  */
@@ -1978,18 +1978,18 @@ enum rpcrdma_status rpcrdma_channel_received(struct rpcrdma_channel *channel,
 #endif
 
 /**
- * The version of the library that the program runs with, as text that lasts as long as the program. RPCRDMA_LIBRARY_VERSION is that
- * of the header.
+ * Returns the version of the library that the program runs with, as text that lasts as long as the program.
+ * RPCRDMA_LIBRARY_VERSION is that of the header.
  */
 const char *rpcrdma_library_version(void);
 
 /**
- * The version of the library that the program runs with, in the form of RPCRDMA_LIBRARY_VERSION_NUMBER.
+ * Returns the version of the library that the program runs with, in the form of RPCRDMA_LIBRARY_VERSION_NUMBER.
  */
 uint32_t rpcrdma_library_version_number(void);
 
 /**
- * RPCRDMA_BUILD of the library that the program runs with.
+ * Returns RPCRDMA_BUILD of the library that the program runs with.
  */
 uint64_t rpcrdma_library_build(void);
 
@@ -2144,40 +2144,40 @@ enum rpcrdma_status rpcrdma_encode_error_v2(uint32_t family,
                                             size_t *length);
 
 /**
- * The name of an rpcrdma_status: "RPCRDMA_OK" and so on, or "unknown".
+ * Returns the name of an rpcrdma_status: "RPCRDMA_OK" and so on, or "unknown".
  */
 const char *rpcrdma_status_string(uint32_t status);
 
 /**
- * The name of the kind of an rpcrdma_decode_error: "RPCRDMA_HEADER_SHORT" and so on, or "unknown".
+ * Returns the name of the kind of an rpcrdma_decode_error: "RPCRDMA_HEADER_SHORT" and so on, or "unknown".
  */
 const char *rpcrdma_decode_error_string(uint32_t kind);
 
 /**
- * The name of the kind of an rpcrdma_input: "RPCRDMA_IN_RECEIVED" and so on, or "unknown".
+ * Returns the name of the kind of an rpcrdma_input: "RPCRDMA_IN_RECEIVED" and so on, or "unknown".
  */
 const char *rpcrdma_input_string(uint32_t kind);
 
 /**
- * The name of the kind of an rpcrdma_output: "RPCRDMA_DO_SEND" and so on, or "unknown".
+ * Returns the name of the kind of an rpcrdma_output: "RPCRDMA_DO_SEND" and so on, or "unknown".
  */
 const char *rpcrdma_output_string(uint32_t kind);
 
 /**
- * The name of the end of a Call, from an rpcrdma_output: "RPCRDMA_END_REPLY" and so on, or "unknown".
+ * Returns the name of the end of a Call, from an rpcrdma_output: "RPCRDMA_END_REPLY" and so on, or "unknown".
  */
 const char *rpcrdma_end_string(uint32_t end);
 
 /**
- * The name of an rdma_err in the specification of a version, RPCRDMA_VERSION_...: "ERR_CHUNK" in version 1,
+ * Returns the name of an rdma_err in the specification of a version, RPCRDMA_VERSION_...: "ERR_CHUNK" in version 1,
  * "RDMA2_ERR_SYSTEM" in version 2, and so on; or "unknown".
  */
 const char *rpcrdma_error_string(uint32_t version,
                                  uint32_t error);
 
 /**
- * The slug of a finding as text that ends in a NUL: "msg-no-payload" and so on. "unknown" if the finding is not one that this
- * library has written, or finding is NULL.
+ * Returns the slug of a finding as text that ends in a NUL: "msg-no-payload" and so on. "unknown" if the finding is
+ * not one that this library has written, or finding is NULL.
  */
 const char *rpcrdma_rule_string(const struct rpcrdma_finding *finding);
 
@@ -2296,8 +2296,8 @@ enum rpcrdma_status rpcrdma_requester_limit(struct rpcrdma_requester *requester,
                                             uint32_t octets);
 
 /**
- * Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
- * rpcrdma_requester_poll. In version 1 this does nothing, because replies grant the credits there.
+ * Version 2: sets the number of messages that may be sent now, from rpcrdma_channel_available. To be called before
+ * each rpcrdma_requester_poll. In version 1 this does nothing, because replies grant the credits there.
  *
  * RPCRDMA_INVALID: this is no Requester.
  */
@@ -2305,8 +2305,8 @@ enum rpcrdma_status rpcrdma_requester_permit(struct rpcrdma_requester *requester
                                              uint32_t messages);
 
 /**
- * Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call
- * on, so that no memory is registered; and for a reply of at most as many octets there is no Reply chunk. 0, the
+ * Version 2: continues a Call of at most this many octets that is too long for a Send in further Sends, from the next
+ * Call on, so that no memory is registered; and for a reply of at most as many octets there is no Reply chunk. 0, the
  * default, is never.
  *
  * RPCRDMA_INVALID: this is no Requester.
@@ -2404,8 +2404,8 @@ enum rpcrdma_status rpcrdma_responder_agree(struct rpcrdma_responder *responder,
 enum rpcrdma_status rpcrdma_responder_grant(struct rpcrdma_responder *responder, uint32_t credits);
 
 /**
- * Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
- * rpcrdma_responder_poll.
+ * Version 2: sets the number of messages that may be sent now, from rpcrdma_channel_available. To be called before
+ * each rpcrdma_responder_poll.
  *
  * RPCRDMA_INVALID: this is no Responder.
  */

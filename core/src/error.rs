@@ -49,7 +49,7 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeErrorKind {
-    /// A name for programs, in snake case.
+    /// Returns a name for programs, in snake case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl DecodeErrorKind {
         }
     }
 
-    /// Answer of a Responder to such a version 1 header (RFC 8166 section 4.5).
+    /// Returns the answer of a Responder to such a version 1 header (RFC 8166 section 4.5).
     ///
     /// A Responder answers, unless the message is too short for the XID to be trusted, or is an `RDMA_ERROR`.
     #[must_use]
@@ -125,7 +125,7 @@ impl DecodeError {
         Self { kind, offset }
     }
 
-    /// The Send has only `length` octets: the offset is that of the incomplete word.
+    /// Returns the error of a Send of only `length` octets, at the offset of the incomplete word.
     pub(crate) const fn short(length: usize) -> Self {
         Self { kind: DecodeErrorKind::HeaderShort, offset: length & !3 }
     }
@@ -134,8 +134,8 @@ impl DecodeError {
         Self { kind: DecodeErrorKind::HeaderTruncated, offset: end.offset }
     }
 
-    /// Reaction of the receiver of a version 1 header (RFC 8166 section 4.5): [`DecodeErrorKind::answer`] of a
-    /// Responder; a Requester discards the header.
+    /// Returns the reaction of the receiver of a version 1 header (RFC 8166 section 4.5): [`DecodeErrorKind::answer`]
+    /// of a Responder; a Requester discards the header.
     #[must_use]
     pub const fn reaction(self, role: Role) -> Reaction {
         self.kind.answer().for_role(role)

@@ -164,7 +164,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Agreement of two sides; `None` is a side that sent no private data.
+    /// Creates the agreement of two sides; `None` is a side that sent no private data.
     #[must_use]
     pub fn new(client: Option<PrivateData>, server: Option<PrivateData>) -> Self {
         let (client, server) = (client.unwrap_or_default(), server.unwrap_or_default());

@@ -38,7 +38,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A cursor at the start of `octets`.
+    /// Creates a cursor at the start of `octets`.
     #[inline]
     #[must_use]
     pub const fn new(octets: &'a [u8]) -> Self {
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         self.length.wrapping_sub(self.rest.len())
     }
 
-    /// The octets that were not read yet.
+    /// Returns the octets that were not read yet.
     #[inline]
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         EndOfInput { offset: self.offset() }
     }
 
-    /// The next `N` octets.
+    /// Reads the next `N` octets.
     ///
     /// # Errors
     /// [`EndOfInput`] if fewer are left; then nothing is consumed.
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An XDR unsigned integer (RFC 4506 section 4.2).
+    /// Reads an XDR unsigned integer (RFC 4506 section 4.2).
     ///
     /// # Errors
     /// [`EndOfInput`] if fewer than 4 octets are left.
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An XDR unsigned hyper integer (RFC 4506 section 4.5).
+    /// Reads an XDR unsigned hyper integer (RFC 4506 section 4.5).
     ///
     /// # Errors
     /// [`EndOfInput`] if fewer than 8 octets are left.
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next `length` octets, without padding.
+    /// Reads the next `length` octets, without padding.
     ///
     /// # Errors
     /// [`EndOfInput`] if fewer are left; then nothing is consumed.
@@ -131,7 +131,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// XDR fixed-length opaque data (RFC 4506 section 4.9): `length` octets and the padding to a multiple of four.
+    /// Reads XDR fixed-length opaque data (RFC 4506 section 4.9): `length` octets and the padding to a multiple of
+    /// four.
     ///
     /// # Errors
     /// [`EndOfInput`] if data or padding are not all there; then nothing is consumed.
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
         Ok(data)
     }
 
-    /// XDR variable-length opaque data (RFC 4506 section 4.10): a count, that many octets, and padding.
+    /// Reads XDR variable-length opaque data (RFC 4506 section 4.10): a count, that many octets, and padding.
     ///
     /// # Errors
     /// [`EndOfInput`] if count, data or padding are not all there; then nothing is consumed.
@@ -164,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Number of zero octets after `length` octets of opaque data (RFC 4506 section 4.9): 0 to 3.
+/// Returns the number of zero octets after `length` octets of opaque data (RFC 4506 section 4.9): 0 to 3.
 #[inline]
 #[must_use]
 pub const fn padding(length: usize) -> usize {

@@ -56,7 +56,7 @@ impl Segment {
         }
     }
 
-    /// The octets of a plain segment.
+    /// Returns the octets of a plain segment.
     #[inline]
     #[must_use]
     pub const fn to_octets(self) -> [u8; Self::LEN] {
@@ -79,7 +79,7 @@ impl ReadSegment {
         Self { position: u32::from_be_bytes([*p0, *p1, *p2, *p3]), target: Segment::from_octets(target) }
     }
 
-    /// The octets of an entry of the Read list; the first word is 1.
+    /// Returns the octets of an entry of the Read list; the first word is 1.
     #[inline]
     #[must_use]
     pub const fn to_entry(self) -> [u8; Self::LEN] {

@@ -9,7 +9,7 @@ use crate::reader::padding;
 pub(crate) trait Sink {
     fn put_octets(&mut self, octets: &[u8]);
 
-    /// Items that all have the same size, one after the other.
+    /// Writes items that all have the same size, one after the other.
     fn put_arrays<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>);
 
     #[inline]
@@ -17,13 +17,13 @@ pub(crate) trait Sink {
         self.put_octets(&word.to_be_bytes());
     }
 
-    /// A count (RFC 4506 sections 4.10 and 4.13).
+    /// Writes a count (RFC 4506 sections 4.10 and 4.13).
     #[inline]
     fn count(&mut self, count: usize) {
         self.word(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    /// Variable-length opaque data: the count, the octets, zeros up to a multiple of four (RFC 4506 section 4.10).
+    /// Writes variable-length opaque data: the count, the octets, zeros up to a multiple of four (RFC 4506 section 4.10).
     #[inline]
     fn opaque(&mut self, octets: &[u8]) {
         self.count(octets.len());

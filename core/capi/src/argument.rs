@@ -63,7 +63,7 @@ pub(crate) unsafe fn values<'a, T>(start: *const T, count: usize) -> Result<&'a 
     Ok(unsafe { slice::from_raw_parts(start, count) })
 }
 
-/// The structure at a pointer.
+/// Returns the structure at a pointer.
 ///
 /// # Safety
 /// As of [`values`].
@@ -176,7 +176,7 @@ impl<T> OutArray<T> {
         Ok(Self { start, capacity, used: 0, count })
     }
 
-    /// The same, if what is written shares no octet with `input`.
+    /// Returns `self` if the written memory shares no octet with `input`.
     pub(crate) fn apart_from(self, input: &[u8]) -> Result<Self, rpcrdma_status> {
         let (array, input) = (Extent::from_array(self.start, self.capacity)?, Extent::from_slice(input));
         let count = self.count.extent();
@@ -256,12 +256,12 @@ impl Buffer {
         Ok(Self { octets: octets.apart_from_pointer(&length)?, length })
     }
 
-    /// The same, if what is written shares no octet with `input`.
+    /// Returns `self` if the written memory shares no octet with `input`.
     pub(crate) fn apart_from<T>(self, input: &[T]) -> Result<Self, rpcrdma_status> {
         Ok(Self { octets: self.octets.apart_from(input)?, length: self.length.apart_from(input)? })
     }
 
-    /// All that is written.
+    /// Returns the extents of all written memory.
     #[cfg(feature = "version-2")]
     pub(crate) fn extents(&self) -> [Extent; 2] {
         [self.octets.extent(), self.length.extent()]

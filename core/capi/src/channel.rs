@@ -130,7 +130,7 @@ pub struct rpcrdma_available {
     pub replies: u32,
 }
 
-/// The transport properties of an end that has said nothing.
+/// Writes the transport properties of an end that has said nothing.
 ///
 /// RPCRDMA_NULL, RPCRDMA_UNALIGNED: as everywhere.
 #[unsafe(no_mangle)]
@@ -471,7 +471,7 @@ unsafe fn find<'a>(channel: *mut rpcrdma_channel, others: &[Extent]) -> Result<&
 }
 
 impl rpcrdma_properties {
-    /// The properties of the end itself.
+    /// Returns the properties of the end itself.
     const fn own(self) -> Result<Properties<'static>, rpcrdma_status> {
         let Self { send_size, receive_size, segment_length, segments, reverse_direction } = self;
         if send_size == 0 || receive_size == 0 || segment_length == 0 || reverse_direction > RPCRDMA_REVERSE_ALL {

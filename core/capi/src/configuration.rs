@@ -39,20 +39,20 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Err(_) => c"",
 };
 
-/// The version of the library that the program runs with, as text that lasts as long as the program. RPCRDMA_LIBRARY_VERSION is that
-/// of the header.
+/// Returns the version of the library that the program runs with, as text that lasts as long as the program.
+/// RPCRDMA_LIBRARY_VERSION is that of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_library_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// The version of the library that the program runs with, in the form of RPCRDMA_LIBRARY_VERSION_NUMBER.
+/// Returns the version of the library that the program runs with, in the form of RPCRDMA_LIBRARY_VERSION_NUMBER.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_library_version_number() -> u32 {
     RPCRDMA_LIBRARY_VERSION_NUMBER
 }
 
-/// RPCRDMA_BUILD of the library that the program runs with.
+/// Returns RPCRDMA_BUILD of the library that the program runs with.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_library_build() -> u64 {
     RPCRDMA_BUILD

@@ -303,7 +303,7 @@ impl rpcrdma_output {
         }
     }
 
-    /// There are never more than fit: one more than items, which the sizes of the endpoints limit.
+    /// Adds ranges. There are never more than fit: one more than items, which the sizes of the endpoints limit.
     pub(crate) fn add_ranges(&mut self, ranges: Ranges<'_>) {
         ranges.for_each(|range| self.add_range(range));
     }
@@ -315,7 +315,7 @@ impl From<Segment> for rpcrdma_segment {
     }
 }
 
-/// The version with this number; 0, of a structure that was zeroed, is version 1.
+/// Returns the version with this number; 0, of a structure that was zeroed, is version 1.
 const fn version(number: u32) -> Result<Version, rpcrdma_status> {
     match number {
         0 | RPCRDMA_VERSION_1 => Ok(Version::One),
@@ -335,7 +335,7 @@ pub(crate) const fn version_number(version: Version) -> u32 {
     }
 }
 
-/// The only flag of terms.
+/// Returns true if the only flag of terms is set.
 pub(crate) const fn remote_invalidation(flags: u32) -> Result<bool, rpcrdma_status> {
     match flags {
         0 => Ok(false),

@@ -63,7 +63,7 @@ impl rpcrdma_message {
         }
     }
 
-    /// The same for any header.
+    /// Creates a Send of this length with any header.
     fn of_any(header: &Header<'_>, length: usize, payload: &[u8]) -> Self {
         let (error, words) = match header.body {
             Body::Msgp { align, thresh, .. } => (0, [align, thresh]),

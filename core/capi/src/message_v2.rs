@@ -131,7 +131,7 @@ pub const RPCRDMA_REPLY_INLINE: u32 = 0;
 /// The reply is in the Reply chunk.
 pub const RPCRDMA_REPLY_IN_CHUNK: u32 = 1;
 
-/// The wire format with this number.
+/// Returns the wire format with this number.
 pub(crate) const fn family(number: u32) -> Result<Family, rpcrdma_status> {
     match number {
         RPCRDMA_FAMILY_A => Ok(Family::A),

@@ -26,7 +26,7 @@ macro_rules! name {
     }};
 }
 
-/// The name of an rpcrdma_status: "RPCRDMA_OK" and so on, or "unknown".
+/// Returns the name of an rpcrdma_status: "RPCRDMA_OK" and so on, or "unknown".
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_status_string(status: u32) -> *const c_char {
     name!(
@@ -51,7 +51,7 @@ pub extern "C" fn rpcrdma_status_string(status: u32) -> *const c_char {
     )
 }
 
-/// The name of the kind of an rpcrdma_decode_error: "RPCRDMA_HEADER_SHORT" and so on, or "unknown".
+/// Returns the name of the kind of an rpcrdma_decode_error: "RPCRDMA_HEADER_SHORT" and so on, or "unknown".
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_decode_error_string(kind: u32) -> *const c_char {
     name!(
@@ -75,7 +75,7 @@ pub extern "C" fn rpcrdma_decode_error_string(kind: u32) -> *const c_char {
     )
 }
 
-/// The name of the kind of an rpcrdma_input: "RPCRDMA_IN_RECEIVED" and so on, or "unknown".
+/// Returns the name of the kind of an rpcrdma_input: "RPCRDMA_IN_RECEIVED" and so on, or "unknown".
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_input_string(kind: u32) -> *const c_char {
     name!(
@@ -96,7 +96,7 @@ pub extern "C" fn rpcrdma_input_string(kind: u32) -> *const c_char {
     )
 }
 
-/// The name of the kind of an rpcrdma_output: "RPCRDMA_DO_SEND" and so on, or "unknown".
+/// Returns the name of the kind of an rpcrdma_output: "RPCRDMA_DO_SEND" and so on, or "unknown".
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_output_string(kind: u32) -> *const c_char {
     name!(
@@ -120,7 +120,7 @@ pub extern "C" fn rpcrdma_output_string(kind: u32) -> *const c_char {
     )
 }
 
-/// The name of the end of a Call, from an rpcrdma_output: "RPCRDMA_END_REPLY" and so on, or "unknown".
+/// Returns the name of the end of a Call, from an rpcrdma_output: "RPCRDMA_END_REPLY" and so on, or "unknown".
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_end_string(end: u32) -> *const c_char {
     name!(
@@ -139,7 +139,7 @@ pub extern "C" fn rpcrdma_end_string(end: u32) -> *const c_char {
     )
 }
 
-/// The name of an rdma_err in the specification of a version, RPCRDMA_VERSION_...: "ERR_CHUNK" in version 1,
+/// Returns the name of an rdma_err in the specification of a version, RPCRDMA_VERSION_...: "ERR_CHUNK" in version 1,
 /// "RDMA2_ERR_SYSTEM" in version 2, and so on; or "unknown".
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_error_string(version: u32, error: u32) -> *const c_char {
@@ -227,8 +227,8 @@ const RULES: [&CStr; 57] = [
     c"xid-mismatch",
 ];
 
-/// The slug of a finding as text that ends in a NUL: "msg-no-payload" and so on. "unknown" if the finding is not one that this
-/// library has written, or finding is NULL.
+/// Returns the slug of a finding as text that ends in a NUL: "msg-no-payload" and so on. "unknown" if the finding is
+/// not one that this library has written, or finding is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_rule_string(finding: *const rpcrdma_finding) -> *const c_char {
     // SAFETY: the header asks the caller for what this needs.

@@ -261,8 +261,8 @@ pub unsafe extern "C" fn rpcrdma_requester_limit(
     }))
 }
 
-/// Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
-/// rpcrdma_requester_poll. In version 1 this does nothing, because replies grant the credits there.
+/// Version 2: sets the number of messages that may be sent now, from rpcrdma_channel_available. To be called before
+/// each rpcrdma_requester_poll. In version 1 this does nothing, because replies grant the credits there.
 ///
 /// RPCRDMA_INVALID: this is no Requester.
 #[unsafe(no_mangle)]
@@ -272,8 +272,8 @@ pub unsafe extern "C" fn rpcrdma_requester_permit(requester: *mut rpcrdma_reques
     status(requester.map(|requester| requester.permit(messages)))
 }
 
-/// Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call
-/// on, so that no memory is registered; and for a reply of at most as many octets there is no Reply chunk. 0, the
+/// Version 2: continues a Call of at most this many octets that is too long for a Send in further Sends, from the next
+/// Call on, so that no memory is registered; and for a reply of at most as many octets there is no Reply chunk. 0, the
 /// default, is never.
 ///
 /// RPCRDMA_INVALID: this is no Requester.

@@ -217,8 +217,8 @@ pub unsafe extern "C" fn rpcrdma_responder_grant(responder: *mut rpcrdma_respond
     status(responder.and_then(|responder| responder.grant(credits).map_err(|_| RPCRDMA_INVALID)))
 }
 
-/// Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
-/// rpcrdma_responder_poll.
+/// Version 2: sets the number of messages that may be sent now, from rpcrdma_channel_available. To be called before
+/// each rpcrdma_responder_poll.
 ///
 /// RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]

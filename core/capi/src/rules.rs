@@ -111,7 +111,7 @@ impl Due {
     }
 }
 
-/// Reaction of version 1.
+/// Returns the reaction of version 1, as C has it.
 const fn reaction(reaction: Option<Reaction>) -> Due {
     match reaction {
         None => Due::NOT_SAID,
@@ -120,7 +120,7 @@ const fn reaction(reaction: Option<Reaction>) -> Due {
     }
 }
 
-/// Reaction of version 2.
+/// Returns the reaction of version 2, as C has it.
 const fn reaction_v2(reaction: Option<ReactionV2>) -> Due {
     match reaction {
         None => Due::NOT_SAID,

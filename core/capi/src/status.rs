@@ -119,7 +119,7 @@ const fn kind(kind: DecodeErrorKind) -> u32 {
     }
 }
 
-/// `rdma_err` of the answer of version 1; 0 for none.
+/// Returns `rdma_err` of the answer of version 1; 0 for none.
 pub(crate) const fn answer(reaction: Reaction) -> u32 {
     match reaction {
         Reaction::Discard => 0,

@@ -5,7 +5,7 @@ use core::mem;
 
 use heapless::Vec;
 
-use super::stream::{Item, in_order, taken};
+use super::stream::{Item, in_order, total_length};
 use super::wire::{CallForm, CallLists, ReceivedCall};
 use crate::lists::ReadList;
 use crate::segment::Segment;
@@ -28,8 +28,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// One chunk of each kind with 16 segments, which an NFS server has to accept (RFC 8267 section 6.4.2), and 1 MiB of
-    /// data; and four such Calls that are continued.
+    /// Creates limits of one chunk of each kind with 16 segments, which an NFS server has to accept (RFC 8267 section 6.4.2), and
+    /// 1 MiB of data; and four such Calls that are continued.
     #[must_use]
     pub const fn new() -> Self {
         Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000, collected: 0x44_0000 }
@@ -104,7 +104,7 @@ impl From<ErrorBodyV2> for NotAssembled {
 }
 
 /// Read chunks of a Call.
-struct ReadChunks<const CHUNKS: usize> {
+struct SortedReadChunks<const CHUNKS: usize> {
     /// Length of the chunk that holds the Payload stream, in octets.
     stream: Option<u32>,
     /// Items in the other chunks.
@@ -126,7 +126,7 @@ impl Limits {
             (Vec::new(), (call.form == CallForm::Inline).then_some(inline))
         } else {
             self.allow::<CHUNKS>(&call.lists)?;
-            let ReadChunks { stream, items } = self.read_chunks(&call.lists)?;
+            let SortedReadChunks { stream, items } = self.read_chunks(&call.lists)?;
             // A Call is in one place: the Send or a Position Zero chunk.
             let source = match (call.form, stream) {
                 (CallForm::Long, Some(length)) if inline == 0 && length > 0 => Some(u64::from(length)),
@@ -135,7 +135,7 @@ impl Limits {
             };
             (items, source)
         };
-        let length = source.ok_or(MALFORMED)?.saturating_add(taken(&items));
+        let length = source.ok_or(MALFORMED)?.saturating_add(total_length(&items));
         if !items.iter().all(|item| item.position.is_multiple_of(4)) {
             return Err(MALFORMED.into());
         }
@@ -150,8 +150,8 @@ impl Limits {
     }
 
     /// Sorts the Read chunks of a Call.
-    fn read_chunks<const CHUNKS: usize>(&self, lists: &CallLists<'_>) -> Result<ReadChunks<CHUNKS>, ErrorBodyV2> {
-        let mut sorted = ReadChunks { stream: None, items: Vec::new() };
+    fn read_chunks<const CHUNKS: usize>(&self, lists: &CallLists<'_>) -> Result<SortedReadChunks<CHUNKS>, ErrorBodyV2> {
+        let mut sorted = SortedReadChunks { stream: None, items: Vec::new() };
         for chunk in lists.call.chunks().chain(lists.chunks.reads.chunks()) {
             let length = u32::try_from(chunk.segments.length()).map_err(|_| MALFORMED)?;
             if chunk.position == 0 {

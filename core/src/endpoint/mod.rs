@@ -43,7 +43,8 @@
 //! // A NULL call, and the Send it becomes.
 //! let mut message = [0; 40];
 //! (message[3], message[11]) = (7, 2);
-//! let call = requester::Call { head: &message, length: 40, arguments: &[], results: &[], reply_length: 24, largest_capacity: 0 };
+//! let (arguments, results) = (&[][..], &[][..]);
+//! let call = requester::Call { head: &message, length: 40, arguments, results, reply_length: 24, largest_capacity: 0 };
 //! requester.call(&call).unwrap();
 //! let Some(Output::Send { call, header, payload }) = requester.poll(&mut send).unwrap() else { unreachable!() };
 //! assert!(payload.eq(std::iter::once(0..40)));
@@ -161,7 +162,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms for RPCs that the client calls.
+    /// Returns the terms for RPCs that the client calls.
     #[must_use]
     pub const fn forward(agreement: &Agreement) -> Self {
         Self {
@@ -173,7 +174,7 @@ impl Terms {
         }
     }
 
-    /// The terms for RPCs that the server calls (RFC 8167 section 4.2).
+    /// Returns the terms for RPCs that the server calls (RFC 8167 section 4.2).
     #[must_use]
     pub const fn reverse(agreement: &Agreement) -> Self {
         Self {

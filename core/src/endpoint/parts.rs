@@ -26,11 +26,11 @@ impl Parts {
     /// Plans Sends of at most `threshold` octets, with headers of these lengths: `last` for the last part, which has
     /// the chunks, and `middle` for all others. Returns `None` if not even a word fits after a header.
     pub(super) fn new(threshold: u32, middle: usize, last: usize) -> Option<Self> {
-        let room = |header: usize| {
-            let room = threshold.checked_sub(u32::try_from(header).ok()?)? & !3;
-            (room > 0).then_some(room)
+        let capacity = |header: usize| {
+            let capacity = threshold.checked_sub(u32::try_from(header).ok()?)? & !3;
+            (capacity > 0).then_some(capacity)
         };
-        Some(Self { middle: room(middle)?, last: room(last)? })
+        Some(Self { middle: capacity(middle)?, last: capacity(last)? })
     }
 
     /// Returns the next part when `left` octets are left, a multiple of four. The last is never empty.

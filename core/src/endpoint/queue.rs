@@ -31,7 +31,7 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// The oldest.
+    /// Returns the oldest call.
     pub(super) fn first(&self) -> Option<CallId> {
         if self.length == 0 { None } else { self.calls.get(self.first).copied().flatten() }
     }

@@ -10,8 +10,8 @@ pub struct CallId {
 }
 
 impl CallId {
-    /// A number below the endpoint's `CALLS`, for a table of the driver's own. No two calls have the same number at the
-    /// same time; later ones may.
+    /// Returns a number below the endpoint's `CALLS`, for a table of the driver's own. No two calls have the same
+    /// number at the same time; later ones may.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
@@ -23,7 +23,7 @@ impl CallId {
         (self.generation as u64) << 16 | self.index as u64
     }
 
-    /// The ID with this number. One that was never issued identifies no call.
+    /// Creates the ID with this number. One that was never issued identifies no call.
     #[must_use]
     pub const fn from_number(number: u64) -> Self {
         let [_, _, g0, g1, g2, g3, i0, i1] = number.to_be_bytes();
@@ -79,7 +79,7 @@ impl<T: Default, const N: usize> Slots<T, N> {
         (entry.used && entry.generation == id.generation).then_some(&entry.value)
     }
 
-    /// Number of slots in use.
+    /// Returns the number of slots in use.
     pub(super) const fn count(&self) -> usize {
         self.count
     }
@@ -91,7 +91,8 @@ impl<T: Default, const N: usize> Slots<T, N> {
         self.entries.get_mut(id.index()).map(|entry| &mut entry.value)
     }
 
-    /// The slots in use. Iteration stops after the last: usually few are in use, and the first slots are taken first.
+    /// Returns the slots in use. Iteration stops after the last: usually few are in use, and the first slots are taken
+    /// first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &T)> {
         let used = (0..u16::MAX).zip(&self.entries).filter(|(_, entry)| entry.used).take(self.count);
         used.map(|(index, entry)| (CallId { index, generation: entry.generation }, &entry.value))

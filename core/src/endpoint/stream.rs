@@ -46,7 +46,7 @@ pub(super) const fn roundup(length: u64) -> u64 {
 }
 
 /// Returns the total length of `items` in the stream.
-pub(super) fn taken(items: &[Item]) -> u64 {
+pub(super) fn total_length(items: &[Item]) -> u64 {
     items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.padded_length()))
 }
 
@@ -79,7 +79,7 @@ pub struct Ranges<'a> {
 }
 
 impl<'a> Ranges<'a> {
-    /// No range at all.
+    /// Returns no range at all.
     pub(super) fn empty() -> Self {
         Self::new(&[], 0)
     }
@@ -88,12 +88,12 @@ impl<'a> Ranges<'a> {
         Self { items: items.iter(), at: 0, end: length, skip: 0, most: u32::MAX }
     }
 
-    /// Of the same octets, only `most` after the first `skip`.
+    /// Returns at most `most` of the same octets, after the first `skip`.
     pub(super) fn window(self, skip: u32, most: u32) -> Self {
         Self { skip, most, ..self }
     }
 
-    /// The next range, in full.
+    /// Returns the next range, in full.
     #[inline]
     fn next_whole(&mut self) -> Option<Range<u32>> {
         loop {
@@ -186,7 +186,7 @@ fn into(length: u32, skip: &mut u64) -> Option<u32> {
     }
 }
 
-/// The ranges of a whole stream at `position` with `length` octets: just one.
+/// Creates the ranges of a whole stream at `position` with `length` octets: just one.
 pub(super) fn whole(position: u32, length: u32) -> core::iter::Once<Range<u32>> {
     core::iter::once(position..position.saturating_add(length))
 }
@@ -205,7 +205,7 @@ mod tests {
         assert!(Ranges::new(&ITEMS, 24).eq([0..8, 16..20]));
         assert!(Ranges::new(&[], 24).eq(core::iter::once(0..24)));
         assert!(Ranges::empty().next().is_none());
-        assert_eq!(taken(&ITEMS), 12);
+        assert_eq!(total_length(&ITEMS), 12);
         assert_eq!(ITEMS.map(Item::padding), [Some(13..16), None]);
     }
 

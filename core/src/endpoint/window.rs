@@ -46,7 +46,7 @@ impl Window {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// In version 2: returns true if the next part of a counted call may be sent.
+    /// Returns true, in version 2, if the next part of a counted call may be sent.
     pub(super) const fn may_continue(&self) -> bool {
         self.sent < self.granted
     }
@@ -66,7 +66,7 @@ impl Window {
         self.granted = granted.max(1);
     }
 
-    /// In version 2: sets the number of further messages that may be sent now. Returns true if the number has grown.
+    /// Sets, in version 2, the number of further messages that may be sent now. Returns true if the number has grown.
     pub(super) fn permit(&mut self, messages: u32) -> bool {
         let before = mem::replace(&mut self.granted, self.sent.saturating_add(messages));
         self.granted > before

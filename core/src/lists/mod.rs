@@ -63,7 +63,7 @@ impl<'a> Chunks<'a> {
         })
     }
 
-    /// The lists unchanged, or with the lengths that a Responder returns.
+    /// Writes the lists unchanged, or with the lengths that a Responder returns.
     #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
         if self.is_empty() {
@@ -77,7 +77,7 @@ impl<'a> Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// The length of each chunk, each after a space.
+    /// Writes the length of each chunk, each after a space.
     pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.reads.chunks() {
             write!(f, " read {}@{}", chunk.segments.length(), chunk.position)?;
@@ -89,7 +89,7 @@ impl Chunks<'_> {
     }
 }
 
-/// The word of XDR optional-data (RFC 4506 section 4.19): does an entry follow?
+/// Reads the word of XDR optional-data (RFC 4506 section 4.19). Returns true if an entry follows.
 #[inline(always)]
 fn follows(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
     let before = *reader;

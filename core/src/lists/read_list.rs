@@ -33,7 +33,7 @@ pub struct ReadChunk<'a> {
 }
 
 impl<'a> ReadList<'a> {
-    /// A list of entries made with [`ReadSegment::to_entry`].
+    /// Creates a list of entries made with [`ReadSegment::to_entry`].
     #[inline]
     #[must_use]
     pub const fn new(entries: &'a [[u8; ReadSegment::LEN]]) -> Self {
@@ -76,7 +76,7 @@ impl<'a> ReadList<'a> {
         Ok(Self { entries: start.arrays(count).map_err(cut)? })
     }
 
-    /// Number of read segments.
+    /// Returns the number of read segments.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -90,28 +90,28 @@ impl<'a> ReadList<'a> {
         self.entries.is_empty()
     }
 
-    /// The read segment at `index`, from 0.
+    /// Returns the read segment at `index`, from 0.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<ReadSegment> {
         self.entries.get(index).map(ReadSegment::from_entry)
     }
 
-    /// The read segments in their order.
+    /// Returns the read segments in their order.
     #[inline]
     #[must_use]
     pub fn iter(&self) -> ReadSegments<'a> {
         ReadSegments { entries: self.entries.iter() }
     }
 
-    /// The Read chunks in their order.
+    /// Returns the Read chunks in their order.
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> ReadChunks<'a> {
         ReadChunks { entries: self.entries }
     }
 
-    /// Number of octets in all segments together.
+    /// Returns the number of octets in all segments together.
     #[inline]
     #[must_use]
     pub fn length(&self) -> u64 {

@@ -22,7 +22,7 @@ pub struct WriteChunk<'a> {
 }
 
 impl<'a> WriteChunk<'a> {
-    /// A chunk of segments made with [`Segment::to_octets`].
+    /// Creates a chunk of segments made with [`Segment::to_octets`].
     #[inline]
     #[must_use]
     pub const fn new(segments: &'a [[u8; Segment::LEN]]) -> Self {
@@ -46,13 +46,13 @@ impl<'a> WriteChunk<'a> {
         }
     }
 
-    /// The Reply chunk, if there is one (section 4.3.3).
+    /// Reads the Reply chunk, if there is one (section 4.3.3).
     #[inline(always)]
     pub(crate) fn decode_optional(reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError> {
         if follows(reader)? { Self::decode(reader).map(Some) } else { Ok(None) }
     }
 
-    /// Number of segments.
+    /// Returns the number of segments.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -66,29 +66,30 @@ impl<'a> WriteChunk<'a> {
         self.segments.is_empty()
     }
 
-    /// The segment at `index`, from 0.
+    /// Returns the segment at `index`, from 0.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Segment> {
         self.segments.get(index).map(Segment::from_octets)
     }
 
-    /// The segments in their order.
+    /// Returns the segments in their order.
     #[inline]
     #[must_use]
     pub fn iter(&self) -> Segments<'a> {
         Segments { segments: self.segments.iter() }
     }
 
-    /// Number of octets in all segments together: in a Call the available length, in a Reply the octets written.
+    /// Returns the number of octets in all segments together: in a Call the available length, in a Reply the octets
+    /// written.
     #[inline]
     #[must_use]
     pub fn length(&self) -> u64 {
         self.iter().fold(0, |sum: u64, segment| sum.saturating_add(u64::from(segment.length)))
     }
 
-    /// The segments with their lengths after `length` octets were written into the chunk: filled one after the other,
-    /// in order; the rest are empty (section 3.4.6).
+    /// Returns the segments with their lengths after `length` octets were written into the chunk: filled one after the
+    /// other, in order; the rest are empty (section 3.4.6).
     #[inline]
     #[must_use]
     pub fn filled(&self, length: u64) -> Filled<'a> {

@@ -37,7 +37,7 @@ impl<'a> WriteList<'a> {
     /// The empty list.
     pub const EMPTY: Self = Self::from_chunks(&[]);
 
-    /// A list of these chunks.
+    /// Creates a list of these chunks.
     #[inline]
     #[must_use]
     pub const fn from_chunks(chunks: &'a [WriteChunk<'a>]) -> Self {
@@ -80,7 +80,7 @@ impl<'a> WriteList<'a> {
         Ok(Self { form: WriteListForm::Received { octets, count } })
     }
 
-    /// Number of Write chunks.
+    /// Returns the number of Write chunks.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -97,14 +97,14 @@ impl<'a> WriteList<'a> {
         self.len() == 0
     }
 
-    /// The Write chunk at `index`, from 0. Walks over the chunks before that index.
+    /// Returns the Write chunk at `index`, from 0. Walks over the chunks before that index.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<WriteChunk<'a>> {
         self.iter().nth(index)
     }
 
-    /// The Write chunks in their order.
+    /// Returns the Write chunks in their order.
     #[inline]
     #[must_use]
     pub fn iter(&self) -> WriteChunks<'a> {

@@ -141,7 +141,7 @@ impl<'a> AuthSys<'a> {
     /// Length of the longest body in octets: five words, the padded name, and the groups.
     pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;
 
-    /// The credential of a user, with the stamp 0. `gids` are the further groups.
+    /// Creates the credential of a user, with the stamp 0. `gids` are the further groups.
     ///
     /// # Errors
     /// An [`AuthSysError`] if the name is too long, or there are too many groups.
@@ -176,13 +176,13 @@ impl<'a> AuthSys<'a> {
         Ok(Self { stamp, machine_name, uid, gid, gids: Gids::Decoded(reader.arrays(count)?) })
     }
 
-    /// The name of the client's machine, at most [`Self::MAX_MACHINE_NAME`] octets.
+    /// Returns the name of the client's machine, at most [`Self::MAX_MACHINE_NAME`] octets.
     #[must_use]
     pub const fn machine_name(&self) -> &'a [u8] {
         self.machine_name
     }
 
-    /// The further groups of the caller, at most [`Self::MAX_GIDS`].
+    /// Returns the further groups of the caller, at most [`Self::MAX_GIDS`].
     pub fn gids(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + Clone + use<'a> {
         let gids = self.gids;
         (0..gids.len()).map(move |number| gids.at(number))

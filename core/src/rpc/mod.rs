@@ -74,7 +74,7 @@ pub enum RpcErrorKind {
 }
 
 impl RpcErrorKind {
-    /// A name for programs, in snake case.
+    /// Returns a name for programs, in snake case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl fmt::Display for MessageType {
     }
 }
 
-/// The XID of a message of type `expected`.
+/// Returns the XID of a message of type `expected`.
 #[inline]
 fn message(reader: &mut Reader<'_>, expected: MessageType) -> Result<u32, RpcError> {
     let xid = reader.u32()?;

@@ -133,13 +133,13 @@ impl Default for Credits {
 }
 
 impl Credits {
-    /// A new connection.
+    /// Creates a new connection.
     #[must_use]
     pub const fn new() -> Self {
         Self { in_flight: 0, limit: Limit::Initial }
     }
 
-    /// A connection whose beginning was not seen.
+    /// Creates a connection whose beginning was not seen.
     #[must_use]
     pub const fn unknown() -> Self {
         Self { in_flight: 0, limit: Limit::Unknown }
@@ -200,7 +200,7 @@ impl CreditFault {
         }
     }
 
-    /// The rule that is broken, in the forward direction.
+    /// Returns the rule that is broken, in the forward direction.
     #[must_use]
     pub const fn rule(self) -> &'static Rule {
         match self {

@@ -159,7 +159,7 @@ pub(super) static RULES: [SendRow; 14] = [
     },
 ];
 
-/// The rules for a header that does not parse, which are the same in version 2.
+/// Returns the rules for a header that does not parse, which are the same in version 2.
 pub(super) fn malformed() -> impl Iterator<Item = &'static SendRow> {
     RULES.iter().filter(|row| matches!(row.rule.slug, "header-short" | "list-flag" | "list-truncated"))
 }

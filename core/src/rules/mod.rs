@@ -53,7 +53,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// `error`, `warning` or `hazard`.
+    /// Returns `error`, `warning` or `hazard`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule without texts, whose breach needs no answer.
+    /// Creates a rule without texts, whose breach needs no answer.
     #[must_use]
     pub const fn new(slug: &'static str, severity: Severity, section: &'static str) -> Self {
         Self { slug, severity, section, summary: "", reason: "", correct: "", answer: None }
@@ -137,7 +137,7 @@ impl Rule {
     }
 }
 
-/// A text of a rule, which is empty without the feature `explanations`.
+/// Returns a text of a rule, which is empty without the feature `explanations`.
 const fn explained(text: &'static str) -> &'static str {
     if cfg!(feature = "explanations") { text } else { "" }
 }
@@ -157,7 +157,7 @@ pub struct Finding<'a> {
 }
 
 impl<'a> Finding<'a> {
-    /// A breach of `rule` at `offset`, with the severity of the rule.
+    /// Creates a breach of `rule` at `offset`, with the severity of the rule.
     #[must_use]
     pub const fn new(rule: &'static Rule, offset: usize, message: fmt::Arguments<'a>) -> Self {
         Self { rule, severity: rule.severity, offset, message }
@@ -279,7 +279,7 @@ pub struct Sent<'a> {
 }
 
 impl<'a> Sent<'a> {
-    /// A Send that is complete.
+    /// Creates a Send that is complete.
     #[must_use]
     pub fn new(octets: &'a [u8], sender: Option<Role>) -> Self {
         let decoded = Message::decode(octets);
@@ -320,7 +320,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The word at `offset`; 0 if there is none.
+    /// Returns the word at `offset`; 0 if there is none.
     fn word(&self, offset: usize) -> u32 {
         let word = self.octets.get(offset..).and_then(|rest| rest.first_chunk());
         word.map_or(0, |word| u32::from_be_bytes(*word))
@@ -381,17 +381,17 @@ pub fn find(slug: &str) -> Option<&'static Rule> {
     all_rules().find(|rule| rule.slug == slug)
 }
 
-/// The rules of [`send`].
+/// Returns the rules of [`send`].
 pub fn send_rules() -> impl Iterator<Item = &'static Rule> {
     SEND_TABLES.into_iter().flatten().map(|row| row.rule)
 }
 
-/// The rules of [`exchange`].
+/// Returns the rules of [`exchange`].
 pub fn exchange_rules() -> impl Iterator<Item = &'static Rule> {
     write_list::EXCHANGE_RULES.iter().map(|row| row.rule)
 }
 
-/// The rules of [`Credits`] and [`inline`].
+/// Returns the rules of [`Credits`] and [`inline`].
 pub fn count_rules() -> impl Iterator<Item = &'static Rule> {
     [&CREDIT_EXCEEDED, &CREDIT_INITIAL, &REVERSE_CREDIT, &INLINE_EXCEEDED].into_iter()
 }

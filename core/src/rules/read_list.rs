@@ -99,7 +99,7 @@ impl<'a> ReadingCall<'a> {
     }
 }
 
-/// The first segment of this Position.
+/// Returns the first segment of this Position.
 pub(super) fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
     counted(reads.iter()).find(|(_, read)| read.position == position).map(|(index, _)| index)
 }
@@ -257,7 +257,8 @@ fn before_arguments(message: &Message<'_>) -> usize {
     }
 }
 
-/// The Send alone shows where the stream ends and the RPC header does; what else is at a Position depends on the program.
+/// Judges Positions. The Send alone shows where the stream ends and the RPC header does; what else is at a Position
+/// depends on the program.
 fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let holds_stream = match message.header.body {

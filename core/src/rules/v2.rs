@@ -51,7 +51,7 @@ pub struct SentV2<'a> {
 }
 
 impl<'a> SentV2<'a> {
-    /// A complete Send that is not the first, with nothing to say about the messages before.
+    /// Creates a complete Send that is not the first, with nothing to say about the messages before.
     #[must_use]
     pub fn new(family: Family, octets: &'a [u8]) -> Self {
         Self {
@@ -299,7 +299,7 @@ static RULES: [SendV2Row; 14] = [
     },
 ];
 
-/// The rows of [`send_v2`].
+/// Returns the rows of [`send_v2`].
 pub(super) fn rows() -> impl Iterator<Item = &'static SendV2Row> {
     RULES.iter().chain(&payload::RULES)
 }
@@ -413,7 +413,7 @@ pub fn long_direction_v2(header: &HeaderV2<'_>, kind: MessageType, take: &mut dy
     }
 }
 
-/// The rules of [`send_v2`].
+/// Returns the rules of [`send_v2`].
 pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
     rows().map(|row| row.rule)
 }

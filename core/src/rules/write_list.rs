@@ -92,12 +92,12 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
 ];
 
 /// A reply with chunk lists.
-struct Reply<'a> {
+struct JudgedReply<'a> {
     message: Message<'a>,
     chunks: Chunks<'a>,
 }
 
-impl<'a> Reply<'a> {
+impl<'a> JudgedReply<'a> {
     fn from_sent(sent: &Sent<'a>) -> Option<Self> {
         let message = *sent.message().filter(|_| sent.is_from(Role::Responder))?;
         Some(Self { message, chunks: message.header.chunks()? })
@@ -105,7 +105,7 @@ impl<'a> Reply<'a> {
 }
 
 fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some(Reply { message, chunks }) = Reply::from_sent(sent) else { return };
+    let Some(JudgedReply { message, chunks }) = JudgedReply::from_sent(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if matches!(message.header.body, Body::Msg(_)) && length > 0 {
         let at = location::reply_chunk(&message);
@@ -114,7 +114,7 @@ fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some(Reply { message, chunks }) = Reply::from_sent(sent) else { return };
+    let Some(JudgedReply { message, chunks }) = JudgedReply::from_sent(sent) else { return };
     // If there is none, `nomsg-empty` reports it.
     let is_empty = chunks.reply.is_some_and(|chunk| chunk.length() == 0);
     if matches!(message.header.body, Body::Nomsg(_)) && is_empty && chunks.reads.is_empty() {
@@ -123,7 +123,7 @@ fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some(Reply { message, chunks }) = Reply::from_sent(sent) else { return };
+    let Some(JudgedReply { message, chunks }) = JudgedReply::from_sent(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if !length.is_multiple_of(4) {
         let at = location::reply_chunk(&message);
@@ -131,7 +131,7 @@ fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The rules that are the same in version 2 (version two -01 Write Chunks; -07 4.5.2.1).
+/// Returns the rules that are the same in version 2 (version two -01 Write Chunks; -07 4.5.2.1).
 pub(super) fn of_version_2() -> impl Iterator<Item = &'static ExchangeRow> {
     EXCHANGE_RULES.iter().filter(|row| matches!(row.rule.slug, "write-list-echo" | "write-length" | "write-fill-order"))
 }
@@ -171,7 +171,7 @@ fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk
     writes.chain(reply).filter(|(_, offered, returned)| offered.len() == returned.len())
 }
 
-/// The first segment that differs from the one that was offered.
+/// Returns the first segment that differs from the one that was offered.
 fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize> {
     let mut pairs = counted(offered.iter().zip(returned.iter()));
     let found = pairs.find(|(_, (one, other))| (one.handle, one.offset) != (other.handle, other.offset));

@@ -137,7 +137,7 @@ impl ErrorReply {
         Ok((Self { prefix, error }, reader.rest()))
     }
 
-    /// The four fixed words.
+    /// Returns the four fixed words.
     #[must_use]
     pub const fn prefix(&self) -> Prefix {
         self.prefix

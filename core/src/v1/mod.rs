@@ -122,7 +122,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_proc`.
+    /// Returns `rdma_proc`.
     #[inline]
     #[must_use]
     pub const fn procedure(&self) -> Procedure {
@@ -135,7 +135,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The fixed fields.
+    /// Returns the fixed fields.
     #[inline]
     #[must_use]
     pub const fn prefix(&self) -> Prefix {
@@ -149,7 +149,8 @@ encodable! {
 }
 
 impl<'a> Body<'a> {
-    /// The body of a message that is not a valid `RDMA_MSG` or `RDMA_NOMSG`; `length` is that of the whole message.
+    /// Reads the body of a message that is not a valid `RDMA_MSG` or `RDMA_NOMSG`; `length` is that of the whole
+    /// message.
     #[cold]
     #[inline(never)]
     fn decode_unusual(

@@ -80,7 +80,7 @@ impl<'a> ReplyHeader<'a> {
         Self { procedure: Procedure::RDMA_NOMSG, reads, ..self }
     }
 
-    /// `rdma_proc`: `RDMA_MSG`, or `RDMA_NOMSG` for a Long Reply.
+    /// Returns `rdma_proc`: `RDMA_MSG`, or `RDMA_NOMSG` for a Long Reply.
     #[inline]
     #[must_use]
     pub const fn procedure(&self) -> Procedure {

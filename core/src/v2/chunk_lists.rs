@@ -42,7 +42,7 @@ impl<'a> ChunkLists<'a> {
         Ok(Self { inv_handle: reader.u32().map_err(DecodeError::truncated)?, chunks: Chunks::decode(reader)? })
     }
 
-    /// The handle that may be invalidated, and the length of each chunk, each after a space.
+    /// Writes the handle that may be invalidated, and the length of each chunk, each after a space.
     pub(super) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.inv_handle != 0 {
             write!(f, " inv_handle {:#010x}", self.inv_handle)?;

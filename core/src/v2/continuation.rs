@@ -207,7 +207,7 @@ impl Sequence {
 }
 
 impl Shape {
-    /// The RPC that the message belongs to.
+    /// Returns the RPC of the message.
     const fn rpc(&self) -> Option<Rpc> {
         match *self {
             Self::External { rpc } | Self::Inline { rpc, .. } => Some(rpc),
@@ -217,7 +217,7 @@ impl Shape {
 }
 
 impl Continuation {
-    /// A side that has sent nothing yet.
+    /// Creates a side that has sent nothing yet.
     #[must_use]
     pub const fn new() -> Self {
         Self { open: None, refused: None, properties: PropertyExchange::Open }
@@ -229,7 +229,7 @@ impl Continuation {
         self.open.is_some()
     }
 
-    /// The XID of that sequence.
+    /// Returns the XID of the open sequence.
     #[must_use]
     pub const fn open_xid(&self) -> Option<u32> {
         match self.open {
@@ -382,7 +382,7 @@ impl Continuation {
     }
 }
 
-/// The length of the whole by each reading of `rdma_remaining`, if that agrees with what was sent.
+/// Returns the length of the whole by each reading of `rdma_remaining`, if that agrees with what was sent.
 fn totals(
     before: Option<[Option<u64>; 2]>,
     offset: u64,
@@ -423,7 +423,7 @@ fn misused_flag(header: &HeaderV2<'_>) -> Option<ContinuationError> {
 }
 
 impl ContinuationError {
-    /// `rdma_err` of the answer.
+    /// Returns `rdma_err` of the answer.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {

@@ -29,7 +29,7 @@ use core::fmt;
 pub struct Credit(pub u32);
 
 impl Credit {
-    /// A grant of `granted` credits, by a sender that can have `maximum` outstanding.
+    /// Creates a grant of `granted` credits, by a sender that can have `maximum` outstanding.
     #[must_use]
     pub const fn new(granted: u16, maximum: u16) -> Self {
         Self((maximum as u32) << 16 | granted as u32)
@@ -43,13 +43,13 @@ impl Credit {
         u16::from_be_bytes([high, low])
     }
 
-    /// The word as one number: messages that the peer may have sent on the connection (drafts -06 and -07).
+    /// Returns the word as one number: messages that the peer may have sent on the connection (drafts -06 and -07).
     #[must_use]
     pub const fn limit(self) -> u32 {
         self.0
     }
 
-    /// Maximum number of messages that can be outstanding at the sender: the high half.
+    /// Returns the maximum number of messages that can be outstanding at the sender: the high half.
     #[must_use]
     pub const fn maximum(self) -> u16 {
         let [high, low, ..] = self.0.to_be_bytes();

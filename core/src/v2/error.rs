@@ -98,7 +98,7 @@ pub enum ErrorBodyV2 {
 }
 
 impl ErrorBodyV2 {
-    /// An `RDMA2_ERROR` that is cut is not answered, because an error never is.
+    /// Reads the body. An `RDMA2_ERROR` that is cut is not answered, because an error never is.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut word = |is_there: bool| {
             let word = if is_there { reader.u32() } else { Ok(0) };
@@ -122,7 +122,7 @@ impl ErrorBodyV2 {
         })
     }
 
-    /// `rdma_err`.
+    /// Returns `rdma_err`.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -190,8 +190,8 @@ pub enum ReactionV2 {
 }
 
 impl ReactionV2 {
-    /// Reaction of the receiver to a header that cannot be decoded, by the drafts (-01 "Error Handling"; -07 section
-    /// 7).
+    /// Returns the reaction of the receiver to a header that cannot be decoded, by the drafts (-01 "Error Handling";
+    /// -07 section 7).
     ///
     /// - Shorter than the prefix, or an `RDMA2_ERROR` that is cut: silence.
     /// - An unknown header type: `INVAL_HTYPE`, from either role (-07 section 6.1 speaks of any implementation, section
@@ -215,7 +215,7 @@ impl ReactionV2 {
         Self::by(code, role)
     }
 
-    /// The reaction of a receiver in this role to what a Responder answers with `code`.
+    /// Returns the reaction of a receiver in this role to what a Responder answers with `code`.
     #[must_use]
     pub const fn by(code: ErrorCode, role: Role) -> Self {
         match (code, role) {
@@ -224,8 +224,8 @@ impl ReactionV2 {
         }
     }
 
-    /// The body of the answer, by a receiver that supports the versions from `low` to `high`; `None` if nothing is
-    /// sent.
+    /// Returns the body of the answer, by a receiver that supports the versions from `low` to `high`; `None` if nothing
+    /// is sent.
     #[must_use]
     pub const fn error(self, low: u32, high: u32) -> Option<ErrorBodyV2> {
         match self {
@@ -273,7 +273,7 @@ pub struct ErrorReplyV2 {
 }
 
 impl ErrorReplyV2 {
-    /// The answer to the message that began with `request`, in the layout of `family`, granting `credit`.
+    /// Creates the answer to the message that began with `request`, in the layout of `family`, granting `credit`.
     #[must_use]
     pub const fn new(family: Family, request: &Prefix, credit: Credit, error: ErrorBodyV2) -> Self {
         let prefix = Prefix { credit: credit.0, procedure: Procedure(ERROR), ..*request };

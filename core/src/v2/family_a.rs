@@ -145,7 +145,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_htype`.
+    /// Returns `rdma_htype`.
     #[inline]
     #[must_use]
     pub const fn header_type(&self) -> HeaderType {
@@ -173,7 +173,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The four words the header begins with.
+    /// Returns the four words the header begins with.
     #[inline]
     #[must_use]
     pub const fn prefix(&self) -> Prefix {
@@ -188,7 +188,7 @@ encodable! {
 }
 
 impl<'a> Body<'a> {
-    /// The body of a message that is not a valid `RDMA2_MSG` or `RDMA2_NOMSG`.
+    /// Reads the body of a message that is not a valid `RDMA2_MSG` or `RDMA2_NOMSG`.
     #[cold]
     #[inline(never)]
     fn decode_unusual(version: u32, htype: HeaderType, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {

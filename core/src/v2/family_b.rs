@@ -180,7 +180,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The Call chunk of an `RDMA2_CALL_EXTERNAL`.
+    /// Returns the Call chunk of an `RDMA2_CALL_EXTERNAL`.
     #[inline]
     #[must_use]
     pub const fn call_chunk(&self) -> Option<ReadList<'a>> {
@@ -210,7 +210,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_htype`.
+    /// Returns `rdma_htype`.
     #[inline]
     #[must_use]
     pub const fn header_type(&self) -> HeaderType {
@@ -228,7 +228,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The four words the header begins with.
+    /// Returns the four words the header begins with.
     #[inline]
     #[must_use]
     pub const fn prefix(&self) -> Prefix {
@@ -243,7 +243,7 @@ encodable! {
 }
 
 impl<'a> Body<'a> {
-    /// The body of a message that is not a valid `RDMA2_CALL_INLINE` or `RDMA2_REPLY_INLINE`.
+    /// Reads the body of a message that is not a valid `RDMA2_CALL_INLINE` or `RDMA2_REPLY_INLINE`.
     #[cold]
     #[inline(never)]
     fn decode_unusual(version: u32, htype: HeaderType, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {

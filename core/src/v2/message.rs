@@ -44,7 +44,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The wire format.
+    /// Returns the wire format.
     #[must_use]
     pub const fn family(&self) -> Family {
         match self {
@@ -53,7 +53,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// `rdma_xid`; 0 in a grant.
+    /// Returns `rdma_xid`; 0 in a grant.
     #[must_use]
     pub const fn xid(&self) -> u32 {
         match self {
@@ -62,7 +62,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// `rdma_credit`.
+    /// Returns `rdma_credit`.
     #[must_use]
     pub const fn credit(&self) -> Credit {
         match self {
@@ -71,7 +71,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The name of `rdma_htype`.
+    /// Returns the name of `rdma_htype`.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         let name = match self {
@@ -85,7 +85,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The four words the header begins with.
+    /// Returns the four words the header begins with.
     #[must_use]
     pub const fn prefix(&self) -> Prefix {
         match self {
@@ -122,7 +122,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The error of an `RDMA2_ERROR`.
+    /// Returns the error of an `RDMA2_ERROR`.
     #[must_use]
     pub const fn error(&self) -> Option<ErrorBodyV2> {
         match self {

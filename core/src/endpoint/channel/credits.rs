@@ -64,8 +64,8 @@ impl CountedMessage {
 pub(super) struct Exceeded;
 
 impl MessageCredits {
-    /// A client may begin with one message. A server of family A waits for credits; one of family B may begin with one
-    /// message too.
+    /// Creates the credits of a client, which may begin with one message. A server of family A waits for credits; one
+    /// of family B may begin with one message too.
     pub(super) const fn client(family: Family) -> Self {
         let granted = Self::of_server(family);
         Self {
@@ -81,7 +81,7 @@ impl MessageCredits {
         }
     }
 
-    /// The other end of [`Self::client`].
+    /// Creates the credits of a server, the other end of [`Self::client`].
     pub(super) const fn server(family: Family) -> Self {
         let permitted = Self::of_server(family);
         Self {

@@ -355,7 +355,7 @@ impl Channel {
     /// `header`. After an error that answers an incomplete Call, the remaining parts of that Call need not come.
     pub fn send(&mut self, receives: u32, header: &mut [u8]) {
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
-            link.stamp(receives, header);
+            link.write_credit(receives, header);
             if let Ok(prefix) = Prefix::decode(header) {
                 match prefix.procedure {
                     Procedure::RDMA_ERROR => link.peer.refused(prefix.xid),
@@ -384,9 +384,9 @@ impl Channel {
             && !link.has_sent_properties
             && link.credits.available(receives) > 0
         {
-            let length = link.properties_of(&self.own, self.host.octets()).encode(buffer)?;
+            let length = link.properties_message(&self.own, self.host.octets()).encode(buffer)?;
             link.has_sent_properties = true;
-            link.stamp(receives, buffer);
+            link.write_credit(receives, buffer);
             return Ok(Some(length));
         }
         if let Some(&pending) = self.errors.first() {
@@ -399,7 +399,7 @@ impl Channel {
             return Ok(None);
         }
         let length = link.grant().encode(buffer)?;
-        stamp(link.credits.grant(receives), buffer);
+        write_credit(link.credits.grant(receives), buffer);
         Ok(Some(length))
     }
 
@@ -414,7 +414,7 @@ impl Channel {
             ChannelState::Two(link) if link.credits.available(receives) == 0 => return Ok(None),
             ChannelState::Two(link) => {
                 let length = ErrorReplyV2::new(link.family, &request, Credit(0), error).encode(buffer)?;
-                link.stamp(receives, buffer);
+                link.write_credit(receives, buffer);
                 length
             }
             // The version is refused. Credits of version 1 are never 0; family B and version 1 have the same layout.
@@ -440,15 +440,15 @@ impl Channel {
     pub fn received(&mut self, octets: &[u8]) -> Arrival {
         match &mut self.state {
             ChannelState::One => Arrival::Version1,
-            ChannelState::Listening => self.first(octets),
-            ChannelState::Offered(_) => self.answered(octets),
-            ChannelState::Two(_) => self.next(octets),
+            ChannelState::Listening => self.receive_first(octets),
+            ChannelState::Offered(_) => self.receive_answer(octets),
+            ChannelState::Two(_) => self.receive_next(octets),
             ChannelState::Offering(_) | ChannelState::Over(_) => Arrival::Nothing,
         }
     }
 
     /// Handles a server's first message, which decides the version of the connection.
-    fn first(&mut self, octets: &[u8]) -> Arrival {
+    fn receive_first(&mut self, octets: &[u8]) -> Arrival {
         let Ok(prefix) = Prefix::decode(octets) else { return Arrival::Nothing };
         let chosen = match prefix.version {
             v1::VERSION => self.versions.contains(Versions::ONE).then_some(Version::One),
@@ -462,13 +462,13 @@ impl Channel {
             }
             Some(Version::Two(family)) => {
                 self.state = ChannelState::Two(Link::server(family));
-                self.next(octets)
+                self.receive_next(octets)
             }
             None => {
                 // An error is never answered, whatever version it has.
                 if v1::ErrorReply::decode(octets).is_err() {
                     let VersionRange { low, high } = self.versions.range_without(prefix.version);
-                    self.answer(prefix, ErrorBodyV2::Vers { low, high });
+                    self.queue_error(prefix, ErrorBodyV2::Vers { low, high });
                 }
                 Arrival::Nothing
             }
@@ -476,7 +476,7 @@ impl Channel {
     }
 
     /// Handles the server's answer to the client's first message.
-    fn answered(&mut self, octets: &[u8]) -> Arrival {
+    fn receive_answer(&mut self, octets: &[u8]) -> Arrival {
         if let Some(refusal) = Refusal::decode(octets) {
             let VersionRange { low, high } = self.versions.range();
             self.state = match Outcome::Refused(refusal).next_version(low, high) {
@@ -491,11 +491,11 @@ impl Channel {
         if let ChannelState::Offered(link) = core::mem::replace(&mut self.state, ChannelState::Listening) {
             self.state = ChannelState::Two(link);
         }
-        self.next(octets)
+        self.receive_next(octets)
     }
 
     /// Handles a message on a connection of version 2.
-    fn next(&mut self, octets: &[u8]) -> Arrival {
+    fn receive_next(&mut self, octets: &[u8]) -> Arrival {
         let ChannelState::Two(link) = &mut self.state else { return Arrival::Nothing };
         let message = match MessageV2::decode(link.family, octets) {
             Ok(message) => message,
@@ -521,7 +521,7 @@ impl Channel {
                     (_, Some(Unread::Discard), _) => return Arrival::Nothing,
                     _ => {}
                 }
-                let arrival = self.react(octets, reaction);
+                let arrival = self.answer_dropped(octets, reaction);
                 // Otherwise the call that waits for it would wait for ever.
                 let is_reply = role == Role::Requester && prefix.is_some();
                 return if is_reply { Arrival::Reply } else { arrival };
@@ -536,10 +536,10 @@ impl Channel {
         match link.peer.accept(&message.header, message.payload.len()) {
             Err(error) => {
                 let is_broken = open.is_some() && !link.peer.is_open();
-                self.out_of_order(octets, &message.header, error, is_broken)
+                self.drop_out_of_order(octets, &message.header, error, is_broken)
             }
             Ok(Part::Discard) => Arrival::Nothing,
-            Ok(Part::Payload { .. } | Part::Nothing) => match link.taken(&message, waited) {
+            Ok(Part::Payload { .. } | Part::Nothing) => match link.accept_message(&message, waited) {
                 Arrival::Call if open == Some(message.header.xid()) => Arrival::CallPart,
                 arrival => arrival,
             },
@@ -547,7 +547,7 @@ impl Channel {
     }
 
     /// Drops a message that is out of order. `is_broken`: true if that message has ended an open sequence.
-    fn out_of_order(
+    fn drop_out_of_order(
         &mut self,
         octets: &[u8],
         header: &HeaderV2<'_>,
@@ -558,22 +558,22 @@ impl Channel {
         let reaction = error.reaction(if is_reply { Role::Requester } else { Role::Responder });
         match reaction.error(v2::VERSION, v2::VERSION) {
             Some(answer) if is_broken && !is_reply => return Arrival::BrokenCall { xid: header.xid(), error: answer },
-            Some(_) => _ = self.react(octets, reaction),
+            Some(_) => _ = self.answer_dropped(octets, reaction),
             None => {}
         }
         if is_reply && header.properties().is_none() { Arrival::BrokenReply(header.xid()) } else { Arrival::Nothing }
     }
 
     /// Answers a dropped message, if an answer is due. A connection of version 2 never changes its version.
-    fn react(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
+    fn answer_dropped(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
         let error = reaction.error(v2::VERSION, v2::VERSION);
         if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), error) {
-            self.answer(prefix, error);
+            self.queue_error(prefix, error);
         }
         Arrival::Nothing
     }
 
-    fn answer(&mut self, request: Prefix, error: ErrorBodyV2) {
+    fn queue_error(&mut self, request: Prefix, error: ErrorBodyV2) {
         if self.errors.is_full() {
             self.forget_error();
         }
@@ -604,12 +604,12 @@ impl Link {
         }
     }
 
-    fn stamp(&mut self, receives: u32, header: &mut [u8]) {
-        stamp(self.credits.send(receives), header);
+    fn write_credit(&mut self, receives: u32, header: &mut [u8]) {
+        write_credit(self.credits.send(receives), header);
     }
 
     /// Handles a message that is in order.
-    fn taken(&mut self, message: &MessageV2<'_>, waited: bool) -> Arrival {
+    fn accept_message(&mut self, message: &MessageV2<'_>, waited: bool) -> Arrival {
         let header = &message.header;
         if let Some(properties) = header.properties() {
             self.properties = self.properties.with_numbers(&properties);
@@ -642,12 +642,12 @@ impl Link {
         })
     }
 
-    /// The message with this end's properties.
-    fn properties_of<'a>(&self, own: &Properties<'static>, host: &'a [u8]) -> Own<'a> {
+    /// Returns the message with this end's properties.
+    fn properties_message<'a>(&self, own: &Properties<'static>, host: &'a [u8]) -> Own<'a> {
         Own { family: self.family, properties: own.numbers(), host }
     }
 
-    /// An asynchronous grant.
+    /// Returns an asynchronous grant.
     const fn grant(&self) -> HeaderV2<'static> {
         let (xid, credit) = (0, Credit(0));
         match self.family {
@@ -663,7 +663,7 @@ impl Link {
 }
 
 /// Writes `rdma_credit`.
-fn stamp(Credit(credit): Credit, header: &mut [u8]) {
+fn write_credit(Credit(credit): Credit, header: &mut [u8]) {
     if let Some(place) = header.get_mut(CREDIT..).and_then(|rest| rest.first_chunk_mut::<4>()) {
         *place = credit.to_be_bytes();
     }

@@ -158,7 +158,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.how.reads_provided = true;
     }
 
-    /// In version 2: continues a Call of at most `most` octets that is too long for a Send in further Sends, arguments
+    /// Continues, in version 2, a Call of at most `most` octets that is too long for a Send in further Sends, arguments
     /// included, so that no memory is registered. Applies from the next Call on. For a reply of at most `most` octets
     /// there is no Reply chunk; a reply that is too long for a Send comes in several. (A Responder may continue any
     /// reply.) Default: 0, for never.
@@ -185,13 +185,13 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.how.segment_length = self.how.segment_length.min((octets & !3).max(4));
     }
 
-    /// In version 2, where [`Channel`](super::Channel) counts the credits: sets the number of messages that may be sent
-    /// now. To be called before each [`poll`](Self::poll). In version 1 this has no effect, because replies grant the
-    /// credits there (RFC 8166 section 3.3.1).
+    /// Sets the number of messages that may be sent now, from [`Channel`](super::Channel). Call this before each
+    /// [`poll`](Self::poll) in version 2. In version 1 this has no effect, because replies grant the credits (RFC 8166
+    /// section 3.3.1).
     pub fn permit(&mut self, messages: u32) {
         if self.how.terms.version != Version::One && self.window.permit(messages) {
-            self.wake();
-            self.start();
+            self.wake_blocked();
+            self.start_calls();
         }
     }
 
@@ -344,31 +344,31 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// An [`InputError`] if that event is impossible.
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
-            Input::Received { receive, octets, invalidated } => self.received(receive, octets, invalidated),
+            Input::Received { receive, octets, invalidated } => self.receive(receive, octets, invalidated),
             Input::Broken { xid } => {
-                self.broken(xid);
+                self.break_reply(xid);
                 Ok(())
             }
-            Input::Registered { call, region, memory } => self.registered(call, region, memory),
+            Input::Registered { call, region, memory } => self.record_registration(call, region, memory),
             Input::Invalidated { call, region } => {
                 let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
-                slot.invalidated(region)?;
-                self.ready(call);
+                slot.record_invalidation(region)?;
+                self.mark_ready(call);
                 Ok(())
             }
             Input::Completed { call } => {
                 let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
                 slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
-                self.ready(call);
+                self.mark_ready(call);
                 Ok(())
             }
-            Input::Sent { call } => self.sent(call),
+            Input::Sent { call } => self.record_sent(call),
             Input::Failed => {
                 self.fail();
                 Ok(())
             }
             Input::Disconnected => {
-                self.disconnected();
+                self.disconnect();
                 Ok(())
             }
         }
@@ -399,7 +399,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
         while let Some(id) = self.ready.first() {
             match self.slots.get(id).map_or(Step::Wait, |slot| slot.step(self.transfer)) {
-                Step::Wait => self.rest(id),
+                Step::Wait => self.mark_idle(id),
                 Step::Register(region, memory) => return Ok(Some(Output::Register { call: id, region, memory })),
                 Step::Invalidate(region, handle) => return Ok(Some(Output::Invalidate { call: id, region, handle })),
                 Step::Read(piece) => {
@@ -408,27 +408,27 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 Step::SendDone => return self.send_done(id, header),
                 Step::Send if self.window.may_send() => return self.send(id, header),
                 Step::Continue(two) if self.window.may_send() => {
-                    self.rest(id);
+                    self.mark_idle(id);
                     self.continuing = Some((id, two));
                     self.window.send();
                     return self.send_part(id, header);
                 }
                 Step::Send | Step::Continue(_) => {
-                    self.rest(id);
+                    self.mark_idle(id);
                     self.blocked.push(id);
                 }
                 Step::Rebuild(_) => self.rebuild(id),
                 Step::End => {
                     self.ready.pop();
-                    return Ok(self.done(id));
+                    return Ok(self.take_done(id));
                 }
             }
         }
         Ok(None)
     }
 
-    /// A call has nothing to do.
-    fn rest(&mut self, id: CallId) {
+    /// Removes a call that has nothing to do from the queue of `poll`.
+    fn mark_idle(&mut self, id: CallId) {
         self.ready.pop();
         if let Some(slot) = self.slots.get(id) {
             slot.queued = false;
@@ -438,13 +438,13 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Makes a Call again that was answered with an error and is fenced. The Call waits for a credit like a new one.
     #[cold]
     fn rebuild(&mut self, id: CallId) {
-        self.rest(id);
+        self.mark_idle(id);
         let Some(slot) = self.slots.get(id) else { return };
         if slot.rebuild(&self.how) {
             self.waiting.push(id);
-            self.start();
+            self.start_calls();
         } else {
-            self.ready(id);
+            self.mark_ready(id);
         }
     }
 
@@ -452,7 +452,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let header = slot.encode(self.window.requested, &self.how.terms, buffer)?;
         self.window.send();
-        slot.posted();
+        slot.record_posted();
         Ok(Some(Output::Send { call: id, header, payload: slot.inline() }))
     }
 
@@ -461,11 +461,11 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     fn send_part(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let EncodedPart { header_length: header, portion } = slot.encode_part(&self.how.terms, buffer)?;
-        let from = slot.part_posted(portion);
+        let from = slot.record_posted_part(portion);
         if portion.is_last {
             self.continuing = None;
-            self.ready(id);
-            self.wake();
+            self.mark_ready(id);
+            self.wake_blocked();
         } else {
             self.window.send_part();
         }
@@ -483,30 +483,30 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(Some(Output::Send { call: id, header, payload: Ranges::empty() }))
     }
 
-    fn sent(&mut self, id: CallId) -> Result<(), InputError> {
+    fn record_sent(&mut self, id: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         slot.sending = slot.sending.checked_sub(1).ok_or(InputError::Unexpected)?;
         match slot.stage {
-            Stage::Reading(_) | Stage::Rebuilding(..) | Stage::Ending(_) => self.ready(id),
+            Stage::Reading(_) | Stage::Rebuilding(..) | Stage::Ending(_) => self.mark_ready(id),
             Stage::LastSend(_) => {
-                slot.last_sent();
-                self.ready(id);
+                slot.record_last_sent();
+                self.mark_ready(id);
                 // It has no answer.
                 self.window.answered();
-                self.wake();
-                self.start();
+                self.wake_blocked();
+                self.start_calls();
             }
             Stage::Waiting | Stage::Registering | Stage::Continuing(_) | Stage::Sent(_) => {}
         }
         Ok(())
     }
 
-    fn done(&mut self, id: CallId) -> Option<Output<'_>> {
+    fn take_done(&mut self, id: CallId) -> Option<Output<'_>> {
         if self.slots.get(id).is_some_and(|slot| slot.needs_receive()) {
             // Now a Receive can be posted for the reply to another Call.
             self.window.answered();
-            self.wake();
-            self.start();
+            self.wake_blocked();
+            self.start_calls();
         }
         let slot = self.slots.free(id)?;
         let Stage::Ending(end) = mem::take(&mut slot.stage) else { return None };
@@ -514,7 +514,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// Puts a call in the queue that `poll` handles.
-    fn ready(&mut self, id: CallId) {
+    fn mark_ready(&mut self, id: CallId) {
         if let Some(slot) = self.slots.get(id)
             && !slot.queued
         {
@@ -525,7 +525,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     /// Starts the calls for which there are credits. Usually none waits for one.
     #[inline]
-    fn start(&mut self) {
+    fn start_calls(&mut self) {
         if self.waiting.first().is_some() {
             self.start_waiting();
         }
@@ -541,7 +541,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             if let Some(slot) = self.slots.get(id) {
                 slot.stage = Stage::Registering;
             }
-            self.ready(id);
+            self.mark_ready(id);
         }
     }
 
@@ -551,7 +551,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// A call that was not sent will not be.
+    /// Ends a call that was not sent.
     fn abandon(&mut self, id: CallId, end: End) {
         let Some(slot) = self.slots.get(id) else { return };
         if matches!(mem::replace(&mut slot.stage, Stage::Ending(end)), Stage::Registering) {
@@ -559,11 +559,16 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
         self.waiting.remove(id);
         self.blocked.remove(id);
-        self.ready(id);
-        self.start();
+        self.mark_ready(id);
+        self.start_calls();
     }
 
-    fn registered(&mut self, id: CallId, region: u16, memory: Option<RegisteredMemory>) -> Result<(), InputError> {
+    fn record_registration(
+        &mut self,
+        id: CallId,
+        region: u16,
+        memory: Option<RegisteredMemory>,
+    ) -> Result<(), InputError> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         if slot.region(region).is_none_or(|region| region.access != Access::Registering) {
             return Err(InputError::Unexpected);
@@ -583,11 +588,11 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if memory.is_none() && matches!(slot.stage, Stage::Registering) {
             self.abandon(id, End::NotRegistered);
         }
-        self.ready(id);
+        self.mark_ready(id);
         Ok(())
     }
 
-    fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
+    fn receive(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
         if self.receipt.is_due() {
             return Err(InputError::NotPolled);
         }
@@ -603,9 +608,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             self.fail();
         }
         if let Some(id) = answered {
-            self.ready(id);
+            self.mark_ready(id);
         }
-        self.start();
+        self.start_calls();
         Ok(())
     }
 
@@ -629,7 +634,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     fn take_answer(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<CallId> {
         let id = self.awaited(message.xid)?;
         let slot = self.slots.get(id)?;
-        match slot.answered(receive, length, message) {
+        match slot.take_answer(receive, length, message) {
             Some(0) => {}
             Some(length) => {
                 let (from, at) = (message.header_length, slot.collected().saturating_sub(length));
@@ -650,29 +655,29 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if is_over {
             self.window.answered();
         }
-        self.wake();
+        self.wake_blocked();
         Some(id)
     }
 
-    /// The rest of a reply will not come.
+    /// Ends the Call of a reply whose rest will not come.
     #[cold]
-    fn broken(&mut self, xid: u32) {
+    fn break_reply(&mut self, xid: u32) {
         let Some(id) = self.awaited(xid) else { return };
         self.slots.get(id).into_iter().for_each(Slot::spoil);
         self.window.answered();
-        self.wake();
-        self.ready(id);
-        self.start();
+        self.wake_blocked();
+        self.mark_ready(id);
+        self.start_calls();
     }
 
     /// Retries the calls for which there may now be a credit.
-    fn wake(&mut self) {
+    fn wake_blocked(&mut self) {
         while let Some(id) = self.blocked.pop() {
-            self.ready(id);
+            self.mark_ready(id);
         }
     }
 
-    fn disconnected(&mut self) {
+    fn disconnect(&mut self) {
         self.state = State::Closed;
         self.waiting.clear();
         self.ready.clear();
@@ -686,7 +691,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             if let Some(slot) = self.slots.get(id) {
                 slot.lose();
             }
-            self.ready(id);
+            self.mark_ready(id);
         }
     }
 }

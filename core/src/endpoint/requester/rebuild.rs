@@ -93,7 +93,7 @@ impl<const SEGMENTS: usize> Layout<SEGMENTS> {
         Some(self)
     }
 
-    /// The results after the first ones come with the rest of the reply.
+    /// Keeps the first Write chunks. Results after these come with the rest of the reply.
     fn keep_write_chunks(&mut self, most: usize) {
         let others = self.results.get(most..).unwrap_or_default();
         let room = others.iter().fold(0, |sum: u64, &room| sum.saturating_add(roundup(u64::from(room))));
@@ -101,7 +101,7 @@ impl<const SEGMENTS: usize> Layout<SEGMENTS> {
         self.results.truncate(most);
     }
 
-    /// Without chunks for arguments, for results, and for either.
+    /// Returns the layouts to try: without chunks for arguments, for results, and for either.
     fn with_fewer_chunks(&self) -> impl Iterator<Item = Self> {
         [(false, true), (true, false), (false, false)].into_iter().map(|(with_reads, with_writes)| {
             let mut fewer = self.clone();

@@ -282,7 +282,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         true
     }
 
-    /// The header of a part of a continued Call after which `remaining` octets follow; version 1 has none.
+    /// Returns the header of a part of a continued Call after which `remaining` octets follow; version 1 has none.
     fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
         let family = self.version.family()?;
         Some(middle_header(family, self.xid, MessageType::CALL, remaining))
@@ -303,7 +303,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             |item: &Item| item.length.saturating_sub(1).checked_div(most).unwrap_or(0).saturating_add(1) as usize;
         let segments = items.iter().fold(0_usize, |sum, item| sum.saturating_add(count(item)));
         let reads = segments.saturating_mul(ReadSegment::LEN);
-        let left = u64::from(self.length).saturating_sub(stream::taken(&items));
+        let left = u64::from(self.length).saturating_sub(stream::total_length(&items));
         if !fits(header.saturating_add(reads), left) {
             self.form = CallForm::Long;
             for range in Ranges::new(&items, self.length) {
@@ -406,16 +406,16 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Ok(EncodedPart { header_length, portion })
     }
 
-    /// The only Send is posted.
+    /// Records that the only Send is posted.
     #[inline(always)]
-    pub(super) fn posted(&mut self) {
+    pub(super) fn record_posted(&mut self) {
         self.sending = self.sending.saturating_add(1);
         let has_answer = self.is_answered();
         self.stage = if has_answer { Stage::Sent(Answer::Awaited) } else { Stage::LastSend(End::Sent) };
     }
 
     /// Records that a part is posted. Returns the offset of the part in the Payload stream.
-    pub(super) fn part_posted(&mut self, portion: Portion) -> u32 {
+    pub(super) fn record_posted_part(&mut self, portion: Portion) -> u32 {
         let from = self.sent;
         (self.sent, self.sending) = (from.saturating_add(portion.length), self.sending.saturating_add(1));
         let answer = if let Stage::Continuing(answer) = mem::take(&mut self.stage) { answer } else { Answer::Awaited };
@@ -428,13 +428,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         from
     }
 
-    /// The handle that a Reply of version 2 may invalidate, if there is one.
+    /// Returns the handle that a Reply of version 2 may invalidate, if there is one.
     fn offered(&self, terms: &Terms) -> Option<u32> {
         let handle = self.regions.first()?.segment.handle;
         (terms.remote_invalidation && terms.version.family().is_some() && handle != 0).then_some(handle)
     }
 
-    /// The part of the Payload stream that goes with the header.
+    /// Returns the part of the Payload stream that goes with the header.
     pub(super) fn inline(&self) -> Ranges<'_> {
         match self.form {
             CallForm::Inline | CallForm::Continued => Ranges::new(&self.items, self.length),
@@ -475,7 +475,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.needs_receive() || matches!(self.stage, Stage::Reading(_))
     }
 
-    /// The next thing to do. One RDMA Read moves `transfer` octets at most.
+    /// Returns the next thing to do. One RDMA Read moves `transfer` octets at most.
     pub(super) fn step(&mut self, transfer: u32) -> Step {
         match self.stage {
             Stage::Waiting | Stage::Continuing(_) | Stage::Sent(_) => Step::Wait,
@@ -529,10 +529,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     fn next_read(&self) -> Option<Piece> {
-        stream::piece(stream::whole(0, self.room()), self.provided.iter().copied(), self.requested)
+        stream::piece(stream::whole(0, self.buffer_length()), self.provided.iter().copied(), self.requested)
     }
 
-    pub(super) fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
+    pub(super) fn record_invalidation(&mut self, region: u16) -> Result<(), InputError> {
         match self.region(region) {
             Some(region) if region.access == Access::Invalidating => {
                 region.access = Access::Local;
@@ -559,15 +559,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         true
     }
 
-    /// The Send of `RDMA_DONE` is posted.
+    /// Records that the Send of `RDMA_DONE` is posted.
     pub(super) fn notify(&mut self) {
         if let Stage::Reading(end) = mem::take(&mut self.stage) {
             (self.stage, self.sending) = (Stage::LastSend(end), self.sending.saturating_add(1));
         }
     }
 
-    /// The last Send is complete.
-    pub(super) fn last_sent(&mut self) {
+    /// Records that the last Send is complete.
+    pub(super) fn record_last_sent(&mut self) {
         if let Stage::LastSend(end) = mem::take(&mut self.stage) {
             self.stage = Stage::Ending(end);
         }
@@ -594,7 +594,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Handles a message as the reply, or as a part of the reply. Returns the number of octets to copy. Returns `None`
     /// without any effect if the message is not a valid reply to this Call.
     #[inline(always)]
-    pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<u32> {
+    pub(super) fn take_answer(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<u32> {
         let ReplyBody::Inline(chunks) = &message.body else { return self.answered_otherwise(*message) };
         if !matches!(self.stage, Stage::Sent(Answer::Awaited | Answer::Discarded(_))) {
             return self.answered_otherwise(*message);
@@ -620,10 +620,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             ReplyBody::Undecodable(_) => return None,
             // Nothing answers half a Call.
             _ if matches!(self.stage, Stage::Continuing(_)) => return None,
-            ReplyBody::Part(_) => return self.part_came(message.payload.len()),
+            ReplyBody::Part(_) => return self.take_part(message.payload.len()),
             ReplyBody::Inline(chunks) if chunks.reads.is_empty() => {
                 self.returned(&chunks)?;
-                let placed = self.part_came(message.payload.len())?;
+                let placed = self.take_part(message.payload.len())?;
                 self.end_call(End::ContinuedReply(self.collected()));
                 return Some(placed);
             }
@@ -650,7 +650,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Returns the length of the buffer for a reply that is read, or comes in parts.
-    fn room(&self) -> u32 {
+    fn buffer_length(&self) -> u32 {
         u32::try_from(roundup(u64::from(self.longest))).unwrap_or(!3)
     }
 
@@ -660,8 +660,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Handles a part of a continued reply, if the part fits the buffer. Returns the number of octets to copy.
-    fn part_came(&mut self, length: usize) -> Option<u32> {
-        let room = self.room();
+    fn take_part(&mut self, length: usize) -> Option<u32> {
+        let capacity = self.buffer_length();
         let Stage::Sent(answer) = &mut self.stage else { return None };
         let before = match answer {
             Answer::Awaited => 0,
@@ -669,7 +669,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Answer::Discarded(_) | Answer::Complete(_) => return Some(0),
         };
         let all = u64::from(before).saturating_add(length as u64);
-        match u32::try_from(all).ok().filter(|&all| all <= room) {
+        match u32::try_from(all).ok().filter(|&all| all <= capacity) {
             Some(all) => {
                 *answer = Answer::Begun(all);
                 Some(all.saturating_sub(before))
@@ -700,7 +700,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         };
     }
 
-    /// The Responder has sent something that is no reply to this Call, and cannot send another.
+    /// Records that the Responder has sent something that is no reply to this Call, and cannot send another.
     pub(super) fn spoil(&mut self) {
         self.end_call(End::BadReply);
     }
@@ -719,7 +719,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             return None;
         }
         self.returned(chunks)?;
-        let fits = u32::try_from(length).ok().filter(|&length| length <= self.room() && chunks.reads.len() <= SEGMENTS);
+        let fits = u32::try_from(length)
+            .ok()
+            .filter(|&length| length <= self.buffer_length() && chunks.reads.len() <= SEGMENTS);
         let Some(length) = fits else { return Some(End::NoRoom(length)) };
         if !cancelled {
             for read in chunks.reads {

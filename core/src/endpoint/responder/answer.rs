@@ -30,7 +30,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             }
         };
         self.provided = self.provided.saturating_add(u32::from(form == Form::Provided));
-        self.ready(call);
+        self.mark_ready(call);
         Ok(form)
     }
 
@@ -41,7 +41,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     pub fn refuse(&mut self, call: CallId) -> Result<(), ReplyFault> {
         let slot = self.delivered(call)?;
         slot.stage = Stage::Refusing(slot.prefix, MALFORMED);
-        self.ready(call);
+        self.mark_ready(call);
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         if slot.receive.is_some() {
             slot.stage = Stage::Forgetting;
-            self.ready(call);
+            self.mark_ready(call);
         } else {
             self.slots.free(call);
         }

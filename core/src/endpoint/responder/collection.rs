@@ -11,21 +11,21 @@ use crate::prefix::Prefix;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// The first part of a Call.
+    /// Handles the first part of a Call.
     #[cold]
-    pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart, two: SpeaksTwo) {
+    pub(super) fn begin_collection(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart, two: SpeaksTwo) {
         let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
         let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
         // It is released as soon as its octets were copied.
         slot.receive = None;
         self.collecting = Some((call, two));
-        self.append(receive, part);
+        self.append_part(receive, part);
     }
 
     /// Handles the next part of the Call that is being collected. Returns false if the message is no part of that Call.
     /// Another Call ends the collection.
     #[cold]
-    pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
+    pub(super) fn continue_collection(&mut self, receive: u32, octets: &[u8]) -> bool {
         let Some((family, two)) = self.terms.version.two() else { return false };
         let decoded = CallReceived::decode_2(family, two, octets);
         let (CallReceived::Part(prefix, ..) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
@@ -34,11 +34,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         };
         let is_next = self.collects(prefix.xid);
         match decoded {
-            _ if !is_next => self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
-            CallReceived::Part(_, part, _) => self.append(receive, part),
-            CallReceived::Call(prefix, call) => self.complete(receive, prefix, &call, octets),
+            _ if !is_next => self.break_collection(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
+            CallReceived::Part(_, part, _) => self.append_part(receive, part),
+            CallReceived::Call(prefix, call) => self.complete_collection(receive, prefix, &call, octets),
             CallReceived::Fault(_, error) => {
-                self.break_off(error);
+                self.break_collection(error);
                 self.receipt = Receipt::Release(receive);
             }
             CallReceived::Done(_) | CallReceived::Nothing => {}
@@ -52,7 +52,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Appends a part that fits. Parts of a refused Call are discarded.
-    fn append(&mut self, receive: u32, part: ReceivedPart) {
+    fn append_part(&mut self, receive: u32, part: ReceivedPart) {
         self.receipt = Receipt::Release(receive);
         let collected = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
         let Some((call, _)) = self.collecting else { return };
@@ -73,46 +73,46 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Handles the last part of a Call, which has the chunks.
     #[cold]
     #[inline(never)]
-    fn complete(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
+    fn complete_collection(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
         let judged = if call.lists.have_reads() {
             // The positions of the parts would have to be known before.
             Err(ErrorBodyV2::ReadChunks { max_chunks: 0 }.into())
         } else {
-            self.judge(prefix.xid, call, octets)
+            self.judge_call(prefix.xid, call, octets)
         };
         let header = match judged {
             Ok(judged) => judged.header,
             Err(refused) => {
                 self.receipt = Receipt::Release(receive);
-                return self.break_off(match refused {
+                return self.break_collection(match refused {
                     NotAssembled::Error(error) => error,
                     NotAssembled::Misplaced => MALFORMED,
                 });
             }
         };
-        self.append(receive, part);
+        self.append_part(receive, part);
         let is_collecting = |slot: &&mut Slot<HEADER, CHUNKS>| slot.stage == Stage::Collecting;
         let Some(slot) = self.collecting.and_then(|(call, _)| self.slots.get(call)).filter(is_collecting) else {
-            return self.break_off(SYSTEM);
+            return self.break_collection(SYSTEM);
         };
-        slot.keep(header);
+        slot.keep_header(header);
         slot.stage = Stage::Reading;
         if let Some((call, _)) = self.collecting.take() {
-            self.ready(call);
+            self.mark_ready(call);
         }
     }
 
-    /// The rest of this Call will not come, as the channel has found.
-    pub(super) fn broken(&mut self, xid: u32, error: ErrorBodyV2) {
+    /// Ends the collection of a Call whose rest will not come, as the channel has found.
+    pub(super) fn break_call(&mut self, xid: u32, error: ErrorBodyV2) {
         if self.collects(xid) {
-            self.break_off(error);
+            self.break_collection(error);
         }
     }
 
     /// Ends the collection: the rest of the Call will not come. Answers with this error, unless the Call was answered
     /// already.
-    fn break_off(&mut self, error: ErrorBodyV2) {
+    fn break_collection(&mut self, error: ErrorBodyV2) {
         let Some((call, _)) = self.collecting.take() else { return };
         if self.slots.peek(call).is_some_and(|slot| slot.stage == Stage::Refused) {
             self.slots.free(call);
@@ -125,7 +125,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn give_up(&mut self, call: CallId, error: ErrorBodyV2) {
         if let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) {
             (slot.stage, slot.collected) = (Stage::Refusing(slot.prefix, error), 0);
-            self.ready(call);
+            self.mark_ready(call);
         }
     }
 }

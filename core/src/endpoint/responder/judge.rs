@@ -20,7 +20,7 @@ pub(super) struct JudgedCall<'a, const CHUNKS: usize> {
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
     /// Returns the layout of a Call, or the error to answer.
     #[inline(always)]
-    pub(super) fn judge<'a>(
+    pub(super) fn judge_call<'a>(
         &self,
         xid: u32,
         call: &ReceivedCall<'_>,
@@ -51,8 +51,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// Returns the error for a Call with more segments than fit into a header.
     fn fewer_segments(&self) -> ErrorBodyV2 {
-        let room = u32::try_from(HEADER).unwrap_or(u32::MAX).min(self.terms.reply_threshold);
-        let most = usize::try_from(room).unwrap_or(usize::MAX).checked_div(ReadSegment::LEN).unwrap_or(0);
+        let capacity = u32::try_from(HEADER).unwrap_or(u32::MAX).min(self.terms.reply_threshold);
+        let most = usize::try_from(capacity).unwrap_or(usize::MAX).checked_div(ReadSegment::LEN).unwrap_or(0);
         ErrorBodyV2::Segments { max_segments: u32::try_from(most).unwrap_or(u32::MAX) }
     }
 

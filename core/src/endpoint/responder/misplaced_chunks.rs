@@ -12,7 +12,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// RPC header is in a chunk, the verifier is for the upper layer to make (RPCSEC_GSS), or the chunks of the Call
     /// leave no space.
     #[cold]
-    pub(super) fn misplaced(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
+    pub(super) fn refuse_misplaced(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let header = octets.get(..call.header_length).unwrap_or_default();
         let reply = AnyReplyHeader::new(self.terms.version, prefix.xid, 0, &call.lists.chunks);
         let length = GarbageReply::new(reply, prefix.xid).encoded_len() as u64;
@@ -23,7 +23,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return self.turn_away(receive, prefix, MALFORMED);
         }
         if let Some(slot) = self.admit(receive, Stage::Misplaced, prefix) {
-            slot.keep(header);
+            slot.keep_header(header);
         }
     }
 }

@@ -75,7 +75,7 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     granted: u32,
     slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
     /// Number of calls with a slot, now or after enlarging.
-    room: u32,
+    capacity: u32,
     /// Calls for which there may be something to do, each once.
     ready: Queue<CALLS>,
     /// Calls that wait for RDMA Reads of others to complete.
@@ -109,17 +109,17 @@ enum State {
 }
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// A new connection, which grants `CALLS` credits.
+    /// Creates a new connection, which grants `CALLS` credits.
     #[must_use]
     pub fn new(terms: Terms, limits: Limits) -> Self {
-        let room = u32::try_from(CALLS).unwrap_or(u32::MAX);
+        let capacity = u32::try_from(CALLS).unwrap_or(u32::MAX);
         Self {
             terms,
             limits,
-            grant: room,
+            grant: capacity,
             granted: 0,
             slots: Slots::new(),
-            room,
+            capacity,
             ready: Queue::new(),
             blocked: Queue::new(),
             permitted: u32::MAX,
@@ -144,7 +144,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// [`GrantError`] for 0, which would end all calls (section 3.3.1), and for more than `CALLS`, or than are
     /// [expected](Self::expect).
     pub fn grant(&mut self, credits: u32) -> Result<(), GrantError> {
-        if credits == 0 || credits > self.room {
+        if credits == 0 || credits > self.capacity {
             return Err(GrantError);
         }
         self.grant = credits;
@@ -156,14 +156,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// otherwise a peer that keeps to the grant is disconnected. So a driver that can allocate memory uses little for a
     /// connection with few calls. Less than `CALLS` has no effect.
     pub fn expect(&mut self, calls: u32) {
-        self.room = self.room.max(calls);
+        self.capacity = self.capacity.max(calls);
     }
 
     /// Returns true if one more Call may come, and only a [larger](Self::enlarge) Responder has a free slot.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let count = self.slots.count();
-        count >= CALLS && count < self.most_calls().min(self.room) as usize
+        count >= CALLS && count < self.most_calls().min(self.capacity) as usize
     }
 
     /// Moves all calls, whose IDs stay, to a Responder with `MORE` slots, which continues in the same state.
@@ -185,7 +185,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             grant: self.grant,
             granted: self.granted,
             slots: self.slots.enlarge(),
-            room: self.room.max(u32::try_from(MORE).unwrap_or(u32::MAX)),
+            capacity: self.capacity.max(u32::try_from(MORE).unwrap_or(u32::MAX)),
             ready: self.ready.enlarge(),
             blocked: self.blocked.enlarge(),
             permitted: self.permitted,
@@ -208,8 +208,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.terms = terms;
     }
 
-    /// In version 2, where [`Channel`](super::Channel) counts the credits: sets the number of messages that may be sent
-    /// now. To be called before each [`poll`](Self::poll).
+    /// Sets the number of messages that may be sent now, from [`Channel`](super::Channel). Call this before each
+    /// [`poll`](Self::poll) in version 2.
     pub fn permit(&mut self, messages: u32) {
         self.permitted = messages;
         // Without a message to send they would only come back.
@@ -270,7 +270,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// that never sends `RDMA_DONE` cannot occupy more. The driver keeps a timer for each, and calls
     /// [`Responder::expire`].
     pub fn provide_replies(&mut self, most: u32) {
-        self.most_provided = most.min(self.room.saturating_sub(1));
+        self.most_provided = most.min(self.capacity.saturating_sub(1));
     }
 
     /// Answers the next Call with this XID with `ERR_CHUNK` before any RDMA Read, once (section 4.5.3).
@@ -321,22 +321,22 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// An [`InputError`] if that event is impossible.
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
-            Input::Received { receive, octets } => return self.received(receive, octets),
-            Input::Broken { xid, error } => self.broken(xid, error),
-            Input::Completed { call } => return self.completed(call),
-            Input::NotPosted { call } => return self.not_posted(call),
-            Input::Postponed { call } => return self.postponed(call),
-            Input::Resumed { call } => return self.resumed(call),
-            Input::Registered { call, memory } => return self.registered(call, memory),
-            Input::Invalidated { call } => return self.invalidated(call),
+            Input::Received { receive, octets } => return self.receive(receive, octets),
+            Input::Broken { xid, error } => self.break_call(xid, error),
+            Input::Completed { call } => return self.complete_read(call),
+            Input::NotPosted { call } => return self.refuse_unposted(call),
+            Input::Postponed { call } => return self.postpone_transfer(call),
+            Input::Resumed { call } => return self.resume_transfer(call),
+            Input::Registered { call, memory } => return self.record_registration(call, memory),
+            Input::Invalidated { call } => return self.record_invalidation(call),
             Input::Failed => self.fail(),
-            Input::Disconnected => self.disconnected(),
+            Input::Disconnected => self.disconnect(),
         }
         Ok(())
     }
 
     /// Puts a Call in the queue that `poll` handles.
-    fn ready(&mut self, id: CallId) {
+    fn mark_ready(&mut self, id: CallId) {
         if let Some(slot) = self.slots.get(id)
             && !slot.queued
         {
@@ -351,7 +351,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    fn disconnected(&mut self) {
+    fn disconnect(&mut self) {
         self.state = State::Over;
         self.slots.free_all();
         self.ready.clear();

@@ -87,7 +87,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
-        let room = self.room.saturating_sub(self.provided);
+        let capacity = self.capacity.saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
         if let Some((_, two)) = self.terms.version.two()
             && slot.form == Form::Continued
@@ -98,7 +98,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             self.continuing = Some((call, two));
             return self.send_part(call, buffer);
         }
-        let grant = self.grant.min(room);
+        let grant = self.grant.min(capacity);
         let header = slot.encode(grant, buffer)?;
         self.granted = self.granted.max(grant);
         self.ready.pop();
@@ -123,7 +123,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn send_part(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
         let EncodedPart { header_length: header, portion } = slot.encode_part(buffer)?;
-        let (from, is_last) = (slot.part_sent(portion), portion.is_last);
+        let (from, is_last) = (slot.record_sent_part(portion), portion.is_last);
         let slot = if is_last {
             self.continuing = None;
             self.slots.free(call).map(|slot| &*slot)

@@ -12,19 +12,19 @@ use crate::rpc::{self, MessageType};
 use crate::v2::ErrorBodyV2;
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
+    pub(super) fn receive(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
         if self.receipt.is_due() {
             return Err(InputError::NotPolled);
         }
-        if self.collecting.is_some() && self.goes_on(receive, octets) {
+        if self.collecting.is_some() && self.continue_collection(receive, octets) {
             return Ok(());
         }
         match CallReceived::decode(self.terms.version, octets) {
-            CallReceived::Part(prefix, part, two) => self.collect(receive, prefix, part, two),
-            CallReceived::Call(prefix, call) => self.called(receive, prefix, &call, octets),
+            CallReceived::Part(prefix, part, two) => self.begin_collection(receive, prefix, part, two),
+            CallReceived::Call(prefix, call) => self.receive_call(receive, prefix, &call, octets),
             CallReceived::Fault(prefix, error) => self.turn_away(receive, prefix, error),
             CallReceived::Done(xid) => {
-                self.done(xid);
+                self.handle_done(xid);
                 self.receipt = Receipt::Release(receive);
             }
             CallReceived::Nothing => self.receipt = Receipt::Release(receive),
@@ -33,27 +33,27 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Handles `RDMA_DONE`, which has no answer. If no reply is provided, discards the message (section 4.6.2).
-    fn done(&mut self, xid: u32) {
+    fn handle_done(&mut self, xid: u32) {
         let provided = |slot: &Slot<HEADER, CHUNKS>| slot.stage == Stage::Provided && slot.prefix.xid == xid;
         let call = self.slots.iter().find(|(_, slot)| provided(slot)).map(|(call, _)| call);
         let _ = call.map(|call| self.expire(call));
     }
 
-    /// A Call whose header can be read.
-    fn called(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
+    /// Handles a Call whose header can be read.
+    fn receive_call(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
         let is_other = || MessageType::peek(call.payload) != Some((prefix.xid, MessageType::CALL));
         if call.form == CallForm::Inline && is_other() {
             return self.turn_away(receive, prefix, MALFORMED);
         }
-        let JudgedCall { assembly, header } = match self.judge(prefix.xid, call, octets) {
+        let JudgedCall { assembly, header } = match self.judge_call(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.turn_away(receive, prefix, SYSTEM),
             Err(NotAssembled::Error(error)) => return self.turn_away(receive, prefix, self.refusal(error)),
-            Err(NotAssembled::Misplaced) => return self.misplaced(receive, prefix, call, octets),
+            Err(NotAssembled::Misplaced) => return self.refuse_misplaced(receive, prefix, call, octets),
         };
         if let Some(slot) = self.admit(receive, Stage::Reading, prefix) {
             if !header.is_empty() {
-                slot.keep(header);
+                slot.keep_header(header);
             }
             slot.from = call.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
@@ -89,7 +89,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return None;
         };
         slot.begin_call(receive, stage, prefix, self.terms.version);
-        self.ready(id);
+        self.mark_ready(id);
         self.slots.get(id).map(|slot| (id, slot))
     }
 }

@@ -148,7 +148,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// Keeps the header of the Call; the caller has checked the length.
     #[inline(never)]
-    pub(super) fn keep(&mut self, header: &[u8]) {
+    pub(super) fn keep_header(&mut self, header: &[u8]) {
         // From here on the compiler knows that it is empty, and that no length overflows.
         self.header.clear();
         let _ = self.header.extend_from_slice(header);
@@ -192,7 +192,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 }
             }
         }
-        let left = u64::from(reply.length).saturating_sub(stream::taken(&items));
+        let left = u64::from(reply.length).saturating_sub(stream::total_length(&items));
         let header = AnyReplyHeader::new(self.version, self.prefix.xid, 0, &chunks).with_writes(&written);
         let header = header.map_err(|_| too_small(&chunks, &written))?;
         let fits = |header: &AnyReplyHeader<'_>, payload: u64| {
@@ -229,7 +229,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Parts::new(terms.reply_threshold, self.middle(0)?.encoded_len(), last.encoded_len())
     }
 
-    /// The header of a part of a continued reply after which `remaining` octets follow; version 1 has none.
+    /// Returns the header of a part of a continued reply after which `remaining` octets follow; version 1 has none.
     fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
         let family = self.version.family()?;
         Some(middle_header(family, self.prefix.xid, MessageType::REPLY, remaining))
@@ -239,7 +239,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     #[cold]
     #[inline(never)]
     pub(super) fn encode_part(&self, buffer: &mut [u8]) -> Result<EncodedPart, EncodeError> {
-        let left = u64::from(self.length).saturating_sub(stream::taken(&self.items)).saturating_sub(self.moved);
+        let left = u64::from(self.length).saturating_sub(stream::total_length(&self.items)).saturating_sub(self.moved);
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let portion = self.parts.next(left);
         let header_length = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
@@ -250,13 +250,13 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// Records that a part of the reply is sent. Returns the offset of the part in the reduced Payload stream.
-    pub(super) fn part_sent(&mut self, portion: Portion) -> u32 {
+    pub(super) fn record_sent_part(&mut self, portion: Portion) -> u32 {
         let from = u32::try_from(self.moved).unwrap_or(u32::MAX);
         self.moved = self.moved.saturating_add(u64::from(portion.length));
         from
     }
 
-    /// The header of a reply that is inline, with what is in the Write chunks.
+    /// Returns the header of a reply that is inline, with what is in the Write chunks.
     #[inline(always)]
     fn header<'a>(&'a self, grant: u32, chunks: &Chunks<'a>) -> AnyReplyHeader<'a> {
         let header = AnyReplyHeader::new(self.version, self.prefix.xid, grant, chunks);
@@ -276,7 +276,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
         match self.form {
             Form::Long => {
-                let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));
+                let left = u64::from(self.length).saturating_sub(stream::total_length(&self.items));
                 header.with_reply(left).unwrap_or(header).encode(buffer)
             }
             Form::Provided => {
@@ -307,7 +307,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// Makes the last piece be output again, once no longer postponed. Returns false if there is no such piece.
-    pub(super) fn postpone(&mut self) -> bool {
+    pub(super) fn postpone_piece(&mut self) -> bool {
         let asked = match self.stage {
             Stage::Reading => self.reading > 0,
             Stage::Answering => true,

@@ -5,23 +5,23 @@ use super::{Responder, SYSTEM};
 use crate::endpoint::{CallId, InputError, RegisteredMemory};
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    pub(super) fn completed(&mut self, call: CallId) -> Result<(), InputError> {
+    pub(super) fn complete_read(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
         slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
-        self.read(call);
+        self.end_read(call);
         Ok(())
     }
 
-    /// An RDMA Read of a Call has ended.
-    fn read(&mut self, call: CallId) {
+    /// Records that an RDMA Read of a Call has ended.
+    fn end_read(&mut self, call: CallId) {
         self.reading = self.reading.saturating_sub(1);
-        self.ready(call);
+        self.mark_ready(call);
         while let Some(call) = self.blocked.pop() {
             self.ready.push(call);
         }
     }
 
-    pub(super) fn not_posted(&mut self, call: CallId) -> Result<(), InputError> {
+    pub(super) fn refuse_unposted(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
         let was_reading = match slot.stage {
             Stage::Reading if slot.reading > 0 => true,
@@ -32,32 +32,36 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if was_reading {
             // The other Reads of this Call complete before it is answered and forgotten.
             slot.reading = slot.reading.saturating_sub(1);
-            self.read(call);
+            self.end_read(call);
         }
         Ok(())
     }
 
-    pub(super) fn postponed(&mut self, call: CallId) -> Result<(), InputError> {
+    pub(super) fn postpone_transfer(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
         let was_reading = slot.stage == Stage::Reading;
-        if !slot.postpone() {
+        if !slot.postpone_piece() {
             return Err(InputError::Unexpected);
         }
         if was_reading {
             slot.reading = slot.reading.saturating_sub(1);
-            self.read(call);
+            self.end_read(call);
         }
         Ok(())
     }
 
-    pub(super) fn resumed(&mut self, call: CallId) -> Result<(), InputError> {
+    pub(super) fn resume_transfer(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| slot.postponed);
         slot.ok_or(InputError::Unexpected)?.postponed = false;
-        self.ready(call);
+        self.mark_ready(call);
         Ok(())
     }
 
-    pub(super) fn registered(&mut self, call: CallId, memory: Option<RegisteredMemory>) -> Result<(), InputError> {
+    pub(super) fn record_registration(
+        &mut self,
+        call: CallId,
+        memory: Option<RegisteredMemory>,
+    ) -> Result<(), InputError> {
         let handle_of = |memory: Option<RegisteredMemory>| memory.map(|memory| memory.handle);
         let handle = handle_of(memory);
         if handle.is_some() && self.slots.iter().any(|(_, slot)| handle_of(slot.memory) == handle) {
@@ -70,7 +74,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slot.stage = Stage::Refusing(slot.prefix, SYSTEM);
             self.provided = self.provided.saturating_sub(1);
         }
-        self.ready(call);
+        self.mark_ready(call);
         Ok(())
     }
 
@@ -82,11 +86,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     pub fn expire(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Provided);
         slot.ok_or(InputError::Unexpected)?.stage = Stage::Invalidate;
-        self.ready(call);
+        self.mark_ready(call);
         Ok(())
     }
 
-    pub(super) fn invalidated(&mut self, call: CallId) -> Result<(), InputError> {
+    pub(super) fn record_invalidation(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Invalidating);
         slot.ok_or(InputError::Unexpected)?;
         self.slots.free(call);

@@ -261,7 +261,7 @@ impl<'a> CallLists<'a> {
         !self.chunks.reads.is_empty() || !self.call.is_empty()
     }
 
-    /// The segments of the chunk at this Position.
+    /// Returns the segments of the chunk at this Position.
     pub(in crate::endpoint) fn segments_at(
         &self,
         position: u32,

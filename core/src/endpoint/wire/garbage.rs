@@ -13,7 +13,7 @@ pub(in crate::endpoint) struct GarbageReply<'a> {
 }
 
 impl<'a> GarbageReply<'a> {
-    /// The Reply to the Call with this XID.
+    /// Creates the Reply to the Call with this XID.
     pub(in crate::endpoint) const fn new(header: AnyReplyHeader<'a>, xid: u32) -> Self {
         let (verifier, status) = (Auth::NONE, AcceptStatus::GARBAGE_ARGS);
         Self { header, reply: RpcReply { xid, body: ReplyBody::Accepted { verifier, status, mismatch: None } } }

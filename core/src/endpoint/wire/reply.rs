@@ -153,21 +153,21 @@ impl<'a> ReceivedReply<'a> {
                 family_a::Body::Msg(_) if header.flags.contains(HeaderFlags::MORE) => ReplyBody::Part(two),
                 family_a::Body::Msg(lists) => ReplyBody::Inline(lists.chunks),
                 family_a::Body::Nomsg(lists) => ReplyBody::Long(lists.chunks),
-                family_a::Body::Error(error) => known(error, two)?,
+                family_a::Body::Error(error) => known_error(error, two)?,
                 family_a::Body::Connprop(_) | family_a::Body::Grant => return None,
             },
             HeaderV2::B(b) => match b.body {
                 family_b::Body::ReplyMiddle { .. } => ReplyBody::Part(two),
                 family_b::Body::ReplyInline { .. } => ReplyBody::Inline(header.chunks()?),
                 family_b::Body::ReplyExternal { .. } => ReplyBody::Long(header.chunks()?),
-                family_b::Body::Error(error) => known(error, two)?,
+                family_b::Body::Error(error) => known_error(error, two)?,
                 _ => return None,
             },
         };
         Some(Self { xid: header.xid(), credit: None, body, header_length, payload })
     }
 
-    /// A Send of version 2 that cannot be read, but whose XID can.
+    /// Handles a Send of version 2 of which only the XID can be read.
     #[cold]
     fn undecodable(octets: &'a [u8], two: SpeaksTwo) -> Option<Self> {
         let prefix = Prefix::decode(octets).ok().filter(|prefix| prefix.version == v2::VERSION)?;
@@ -175,9 +175,9 @@ impl<'a> ReceivedReply<'a> {
     }
 }
 
-/// An error whose code is not known is discarded (version two draft -07 section 7), and one about transport properties
-/// answers no Call.
-fn known<'a>(error: ErrorBodyV2, two: SpeaksTwo) -> Option<ReplyBody<'a>> {
+/// Returns the error, if the code is known. An unknown error is discarded (version two draft -07 section 7), and one
+/// about transport properties answers no Call.
+fn known_error<'a>(error: ErrorBodyV2, two: SpeaksTwo) -> Option<ReplyBody<'a>> {
     let answers_calls = error.code() != ErrorCode::BAD_PROPVAL && error.code().name().is_some();
     answers_calls.then_some(ReplyBody::ErrorV2(error, two))
 }

@@ -164,7 +164,7 @@ fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>)
     }
 }
 
-/// In words, why a chunk holds nothing.
+/// Returns, in words, why a chunk holds nothing.
 fn how<T>(chunk: Option<T>) -> &'static str {
     chunk.map_or("no", |_| "an empty")
 }
@@ -202,7 +202,7 @@ fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The first segment at Position 0 of a Read list that may have none.
+/// Returns the first segment at Position 0 of a Read list that may have none.
 fn position_zero(lists: Lists<'_>, report: &mut Report<'_>) {
     if let Some((index, _)) = counted(lists.chunks.reads.iter()).find(|(_, read)| read.position == 0) {
         let at = location::read_segment(lists, index).saturating_add(4);

@@ -48,7 +48,7 @@ impl<'a> PropertySet<'a> {
     /// The empty set.
     pub const EMPTY: Self = Self::from_properties(&[]);
 
-    /// A set of these properties.
+    /// Creates a set of these properties.
     #[must_use]
     pub const fn from_properties(properties: &'a [Property<'a>]) -> Self {
         Self { form: PropertySetForm::Properties(properties) }
@@ -86,7 +86,7 @@ impl<'a> PropertySet<'a> {
         Ok(Self { form: PropertySetForm::Received { octets, count } })
     }
 
-    /// Number of properties.
+    /// Returns the number of properties.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self.form {

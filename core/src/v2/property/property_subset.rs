@@ -26,7 +26,7 @@ pub struct PropertySubset<'a> {
 }
 
 impl<'a> PropertySubset<'a> {
-    /// A subset of these words, each big-endian.
+    /// Creates a subset of these words, each big-endian.
     #[must_use]
     pub const fn new(words: &'a [[u8; 4]]) -> Self {
         Self { words }
