@@ -32,7 +32,7 @@ fn read(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The vectors of a folder and of those in it, in the order of their names.
+/// Adds the vectors of a folder and of its subfolders, in the order of names.
 fn add_vectors(version: u8, folder: &Path, all: &mut Vec<u8>) {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -48,7 +48,7 @@ fn add_vectors(version: u8, folder: &Path, all: &mut Vec<u8>) {
     }
 }
 
-/// As `src/recorded.rs` reads it.
+/// Adds a Send, in the format that `src/recorded.rs` reads.
 fn add_send(version: u8, send: &[u8], all: &mut Vec<u8>) {
     let length = u16::try_from(send.len()).expect("a Send has less than 64 KiB");
     all.push(version);

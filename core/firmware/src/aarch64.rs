@@ -1,5 +1,5 @@
-//! Entry point of a program on the board virt: it sets up a stack, and the registers of floating-point numbers, with which the
-//! compiler also copies memory.
+//! Entry point of a program on the board virt, which sets up a stack, and the registers of floating-point numbers, with
+//! which the compiler also copies memory.
 
 core::arch::global_asm!(
     ".section .text._start",

@@ -1,4 +1,4 @@
-//! The end that calls: a Requester, and the memory that its calls expose.
+//! The end that calls: a Requester, and the memory that the calls expose.
 
 use core::ops::Range;
 
@@ -22,7 +22,7 @@ const REGION: u32 = 700;
 pub(crate) const PROPERTIES: Properties<'static> =
     Properties { maximum_send_size: OCTETS as u32, receive_buffer_size: OCTETS as u32, ..Properties::DEFAULT };
 
-/// A call that is not done, and its memory.
+/// A call that is not done, with memory.
 pub(crate) struct Called {
     pub(crate) id: Option<CallId>,
     pub(crate) xid: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Called {
     has_room: bool,
     /// Room for a Long Reply.
     reply: [u8; MOST],
-    /// The continued reply, as it is put together.
+    /// The continued reply, as assembled so far.
     placed: [u8; MOST],
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Client {
 /// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It has its reply, which is the right one.
+    /// The right reply has come.
     Answered,
     /// The reply, or the result, is not what the other end has sent.
     Wrong,
@@ -113,14 +113,14 @@ impl Client {
         Some(RegisteredMemory { handle: self.last_handle, offset: base(self.last_handle) })
     }
 
-    /// Hides the memory of this handle. Returns true if it was exposed until now.
+    /// Hides the memory of this handle. Returns true if the memory was exposed until now.
     pub(crate) fn hide(&mut self, handle: u32) -> bool {
         let before = self.exposed.len();
         self.exposed.retain(|(exposed, ..)| *exposed != handle);
         self.exposed.len() < before
     }
 
-    /// The octets that a segment reaches, if it does.
+    /// Returns the octets that a segment reaches; `None` for memory that is not exposed.
     pub(crate) fn reach(&mut self, segment: &Segment) -> Option<&mut [u8]> {
         let (_, call, memory) = self.exposed.iter().find(|(handle, ..)| *handle == segment.handle)?;
         let called = &mut self.calls[call.index()];
@@ -134,7 +134,7 @@ impl Client {
         region.get_mut(start..start.checked_add(segment.length as usize)?)
     }
 
-    /// Puts a part of a continued reply where it belongs.
+    /// Copies a part of a continued reply to the right place.
     pub(crate) fn place(&mut self, call: CallId, receive: u32, from: Range<usize>, at: u32) {
         let octets = &self.receives.octets(receive)[from];
         self.calls[call.index()].placed[at as usize..at as usize + octets.len()].copy_from_slice(octets);

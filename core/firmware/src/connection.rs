@@ -16,7 +16,7 @@ use crate::receives::OCTETS;
 use crate::server::Server;
 use crate::stream::assemble;
 
-/// Number of events on a connection, unless it is lost before.
+/// Number of events on a connection that is not lost before.
 const TURNS: u32 = 8000;
 
 /// Number of calls with each outcome.
@@ -105,7 +105,7 @@ impl<'a> Connection<'a> {
         self.counts
     }
 
-    /// From its beginning to its end.
+    /// Runs the connection from beginning to end.
     pub(crate) fn run(&mut self) {
         self.settle();
         for _ in 0..TURNS {
@@ -153,7 +153,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// A driver that keeps its promises is never told that something cannot have happened.
+    /// Records that an endpoint has accepted an input: a driver that keeps the contract never gets an error.
     fn sound(&mut self, accepted: Result<(), InputError>) {
         self.digest.word(accepted.is_ok().into());
         self.counts.wrong += u32::from(accepted.is_err());
@@ -288,7 +288,7 @@ impl<'a> Connection<'a> {
         self.right(begun);
     }
 
-    /// A Send of the client, which may be damaged on its way.
+    /// Passes a Send of the client to the server, sometimes damaged.
     fn send_to_server(&mut self, send: &mut [u8; OCTETS], length: usize) {
         if self.random.once_in(400) {
             let octet = self.random.below(28) as usize;
@@ -362,7 +362,7 @@ impl<'a> Connection<'a> {
         self.client.receives.post(receive);
     }
 
-    /// Either adapter completes one of the things that it has begun.
+    /// Completes one operation of either adapter.
     fn complete(&mut self) {
         let Some(count) = u32::try_from(self.work.len()).ok().filter(|count| *count > 0) else { return };
         let input = match self.work.swap_remove(self.random.below(count) as usize) {

@@ -1,4 +1,4 @@
-//! Each recorded Send, decoded, with the RPC header in it.
+//! Decodes each recorded Send, RPC header included.
 
 use core::fmt::{self, Write};
 
@@ -12,7 +12,7 @@ use rpcrdma::v2::{ErrorBodyV2, Family, HeaderV2, MessageV2, PropertySet, Propert
 use crate::digest::Digest;
 use crate::recorded;
 
-/// Does that, and says what came of it.
+/// Decodes all recorded Sends, and prints a digest of the results.
 pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let (mut digest, mut sends, mut decoded) = (Digest::new(), 0, 0);
     for (version, send) in recorded::sends() {

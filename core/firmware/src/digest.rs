@@ -1,4 +1,4 @@
-//! The digest of what was done: 64 bits by which any two programs can see that they have done the same, in whatever
+//! The digest of what was done: 64 bits by which any two programs can see that both have done the same, in whatever
 //! language, on whatever machine. This is its definition.
 //!
 //! The digest is FNV-1a with 64 bits. It takes *words*: four octets, the most significant first; *long words*: eight

@@ -1,4 +1,4 @@
-//! Each recorded Send, judged as received by either role, and as the Reply to the one before it.
+//! Judges each recorded Send as received by either role, and as the Reply to the previous Send.
 
 use core::fmt::{self, Write};
 
@@ -31,7 +31,7 @@ struct Judge {
     found: u32,
 }
 
-/// Does that, and says what came of it.
+/// Judges all recorded Sends, and prints a digest of the findings.
 pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let mut judge = Judge { digest: Digest::new(), judged: 0, findings: 0, found: 0 };
     let mut before = None;
@@ -110,7 +110,7 @@ impl Judge {
     }
 }
 
-/// Reaction and answer, if it is said what to do.
+/// Returns the reaction and the answer of a receiver.
 fn reacting(answer: u32) -> Due {
     Due { reaction: if answer == 0 { 1 } else { 2 }, answer }
 }

@@ -1,5 +1,5 @@
-//! Firmware that uses `rpcrdma`, as one function that needs nothing of the machine: it decodes and judges Sends in
-//! read-only memory, answers them, and lets a Requester and a Responder call each other. All results go into a digest,
+//! Firmware that uses `rpcrdma`, as one function that needs nothing of the machine: decodes and judges Sends in
+//! read-only memory, answers Sends, and lets a Requester and a Responder call each other. All results go into a digest,
 //! which has to be the same on every machine.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -25,13 +25,13 @@ use rpcrdma::v2::Family;
 use connection::Connection;
 use digest::Digest;
 
-/// Number of calls in each version, over as many connections as they take.
+/// Number of calls in each version, over as many connections as needed.
 const CALLS: u32 = 2000;
 
-/// Does everything, and says what came of it. The text is the same wherever this is run.
+/// Does everything, and prints the digests. The text is the same on every machine.
 ///
 /// # Errors
-/// [`fmt::Error`] if it cannot be written to `output`, if a call brought what the other side had not sent, and if few calls
+/// [`fmt::Error`] if `output` cannot be written, if a call brought what the other side had not sent, and if few calls
 /// were answered.
 pub fn run(output: &mut dyn Write) -> fmt::Result {
     decode::run(output)?;

@@ -1,4 +1,4 @@
-//! The Receives of one end, and the Sends that are in them.
+//! The Receives of one end, with the Sends inside.
 
 use heapless::Deque;
 
@@ -41,7 +41,7 @@ impl Receives {
         self.arrived.push_back(index as u32).is_ok()
     }
 
-    /// The next Send to look at, by the name of its Receive.
+    /// Returns the Receive with the next Send to look at.
     pub(crate) fn next(&mut self) -> Option<u32> {
         self.arrived.pop_front()
     }
@@ -55,7 +55,7 @@ impl Receives {
         self.all[receive as usize].invalidated
     }
 
-    /// Posts it again.
+    /// Posts a Receive again.
     pub(crate) fn post(&mut self, receive: u32) {
         self.all[receive as usize].is_posted = true;
     }

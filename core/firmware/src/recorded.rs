@@ -3,10 +3,10 @@
 use rpcrdma::endpoint::Version;
 use rpcrdma::v2::Family;
 
-/// One after the other: what it is, how long it is (big-endian, two octets), and its octets.
+/// Records, one after the other: version, length (big-endian, two octets), and the octets of a Send.
 static RECORDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorded"));
 
-/// Each Send, and the version in which it was made.
+/// Iterates over the Sends, each with its version.
 pub(crate) fn sends() -> impl Iterator<Item = (Version, &'static [u8])> {
     let mut rest = RECORDED;
     core::iter::from_fn(move || {

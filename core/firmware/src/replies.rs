@@ -28,7 +28,7 @@ struct Replies {
     encoded: u32,
 }
 
-/// Does that, and says what came of it.
+/// Encodes the replies to all recorded Sends, and prints a digest of the results.
 pub(crate) fn run(output: &mut dyn Write) -> fmt::Result {
     let mut replies = Replies { digest: Digest::new(), encoded: 0 };
     for (version, send) in recorded::sends() {

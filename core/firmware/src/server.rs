@@ -1,4 +1,4 @@
-//! The end that is called: a Responder, and the calls that it has not answered.
+//! The end that is called: a Responder, and the unanswered calls.
 
 use heapless::Vec;
 use rpcrdma::endpoint::responder::{self, CallMessage};
@@ -13,7 +13,7 @@ pub(crate) struct Server {
     pub(crate) responder: Responder<CALLS, 1024, 2>,
     pub(crate) channel: Channel,
     pub(crate) receives: Receives,
-    /// Calls, as they are put together.
+    /// Calls, as assembled so far.
     assembled: [[u8; MOST]; CALLS],
     pub(crate) replies: [Stream; CALLS],
     /// Calls that the upper layer has not answered.
@@ -36,12 +36,12 @@ impl Server {
         }
     }
 
-    /// Messages that can be received, besides an asynchronous grant. An answer gives up what its call occupies.
+    /// Messages that can be received, besides an asynchronous grant. An answer frees the Receive of the call.
     pub(crate) fn room(&self, answers: u32) -> u32 {
         (self.receives.posted() + answers).saturating_sub(1 + self.responder.occupied().max(answers))
     }
 
-    /// Memory in which a call is put together; `None` if the call is too long for it.
+    /// Copies a part of a call to the memory in which the call is assembled; `None` if the call is too long.
     pub(crate) fn place(&mut self, call: CallId, at: u32, octets: &[u8]) -> Option<()> {
         let memory = &mut self.assembled[call.index()];
         for padding in self.responder.padding(call) {
@@ -78,7 +78,7 @@ impl Server {
         self.delivered.push(call).is_ok() && is_right
     }
 
-    /// Answers one of the calls, or refuses it.
+    /// Answers or refuses one of the calls.
     pub(crate) fn answer(&mut self, random: &mut Random) -> Option<Result<responder::Form, responder::ReplyFault>> {
         let count = u32::try_from(self.delivered.len()).ok().filter(|count| *count > 0)?;
         let call = self.delivered.swap_remove(random.below(count) as usize);

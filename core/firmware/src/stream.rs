@@ -1,4 +1,4 @@
-//! The Payload streams of calls and replies. Everything about them follows from the XID, so that either end knows what the
+//! The Payload streams of calls and replies. The XID determines the whole stream, so that either end knows what the
 //! other has sent.
 
 use core::ops::Range;
@@ -15,7 +15,7 @@ pub(crate) const MOST: usize = 2048;
 const CALL_HEAD: usize = 40;
 const REPLY_HEAD: usize = 24;
 
-/// The head, the length of an item, the item, and its padding.
+/// The head, the length of an item, the item, and padding.
 pub(crate) struct Stream {
     octets: [u8; MOST],
     length: usize,
@@ -32,7 +32,7 @@ impl Stream {
         Self::new(&[xid, MessageType::CALL.0, 2, 400_100, 1, 1, 0, 0, 0, 0], CALL_HEAD, item_length(xid))
     }
 
-    /// The reply to it.
+    /// Creates the reply to the call with this XID.
     pub(crate) fn reply(xid: u32) -> Self {
         Self::new(&[xid, MessageType::REPLY.0, 0, 0, 0, 0], REPLY_HEAD, item_length(!xid))
     }
@@ -72,7 +72,7 @@ impl Stream {
         &self.octets[..self.length]
     }
 
-    /// A range of it, of the memory that it has at most.
+    /// Returns a range of the stream.
     pub(crate) fn part(&self, range: Range<u32>) -> &[u8] {
         &self.octets[range.start as usize..range.end as usize]
     }

@@ -1,4 +1,4 @@
-//! Encodes a header of version 1 from the lists of its caller.
+//! Encodes a header of version 1 from the lists of the caller.
 
 use core::hint::black_box;
 use core::slice;

@@ -44,7 +44,7 @@ impl Entry {
         }
     }
 
-    /// One call and its reply, which are copied from the buffer of one end to that of the other.
+    /// Makes one call and copies the Call and the reply from the buffer of one end to the buffer of the other.
     fn exchange(&mut self, buffer: &mut [u8]) -> Option<()> {
         let (there, back) = buffer.split_at_mut_checked(1024)?;
         let mut head = [0; CALL];

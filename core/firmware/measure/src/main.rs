@@ -1,5 +1,5 @@
-//! Runs one entry of `rpcrdma` on a board of QEMU, and prints for each of four headers the octets of stack that
-//! it takes, and how many instructions it takes a thousand times. How large the program is shows how large the entry is.
+//! Runs one entry of `rpcrdma` on a board of QEMU, and prints for each of four headers the octets of stack that the
+//! entry takes, and the number of instructions of a thousand runs. The size of the program shows the size of the entry.
 #![no_std]
 #![no_main]
 
@@ -58,7 +58,7 @@ fn copy(buffer: &mut [u8; 2048]) {
     black_box(buffer).copy_within(black_box(1)..black_box(2), black_box(0));
 }
 
-/// A number, and what follows it. Formatting would be larger than most entries.
+/// Prints a number, and a character after the number. Formatting would be larger than most entries.
 fn print(number: u32, end: u8) {
     if number > 9 {
         print(number / 10, b'0' + (number % 10) as u8);

@@ -9,7 +9,7 @@ const PAINT: u32 = 0xa5c3_965a;
 /// Number of words to paint: far more than anything here takes, and far less than there are.
 const WORDS: usize = 16_384;
 
-/// The octets that this takes at most, with the call to it.
+/// Returns the octets of stack that a function takes at most, the call included.
 #[inline(never)]
 pub(crate) fn deepest(run: impl FnOnce()) -> u32 {
     let here = stack_pointer();
