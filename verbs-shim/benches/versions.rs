@@ -154,7 +154,7 @@ impl Write for Length {
     }
 }
 
-/// Returns the cost of this many calls and the set-up of their connection: counts, and octets of Ethernet frames.
+/// Returns the cost of this many calls and the setup of their connection: counts, and octets of Ethernet frames.
 fn cost(shape: &Shape, kind: Kind, calls: u32) -> (FabricCounts, u64) {
     const FILE_HEADER: u64 = 24;
     const RECORD_HEADER: u64 = 16;

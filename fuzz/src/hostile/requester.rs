@@ -164,7 +164,8 @@ impl RequesterDriver {
                     Memory::Argument(range) | Memory::Result(_, range) | Memory::Reply(range) => range,
                 };
                 assert!(range.start <= range.end && range.end <= 4 * LONGEST, "{range:?} is memory of the call");
-                let memory = (choices.below(16) > 0).then_some(RegisteredMemory { handle: self.next, offset: u64::from(self.next) << 20 });
+                let memory = (choices.below(16) > 0)
+                    .then_some(RegisteredMemory { handle: self.next, offset: u64::from(self.next) << 20 });
                 if memory.is_some() {
                     self.exposed.insert(self.next, call);
                 }
@@ -203,7 +204,7 @@ impl RequesterDriver {
                     self.done(call, &end);
                 }
                 Some(Output::Disconnect) => self.is_over = true,
-                Some(Output::Read { .. }) => panic!("no reply is pulled"),
+                Some(Output::Read { .. }) => panic!("no provided reply is read"),
             }
         }
         panic!("{OUTPUTS} outputs after one event");

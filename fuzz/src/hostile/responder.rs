@@ -139,7 +139,7 @@ impl ResponderDriver {
                     if let CallMessage::Inline { receive, from, length } = message {
                         _ = self.receives.part(receive, from, length);
                     }
-                    assert!(!self.reads.contains(&call), "it is not delivered before it has been pulled");
+                    assert!(!self.reads.contains(&call), "it is not delivered before it has been read");
                     self.delivered.push(call);
                 }
                 Some(Output::Write { call, from, target }) => {

@@ -294,7 +294,7 @@ impl<V: Verbs> Buffers<V> {
     ) -> Result<(), Error> {
         let remote = Remote::from(remote);
         let operation = match id {
-            WorkId::Read(_) | WorkId::Pull(_) => Operation::Read(remote),
+            WorkId::Read(_) | WorkId::ReadReply(_) => Operation::Read(remote),
             _ => Operation::Write(remote),
         };
         resources.verbs.post(&resources.queue_pair, Work::new(id.to_id(), operation, local))?;

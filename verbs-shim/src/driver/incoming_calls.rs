@@ -31,10 +31,10 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 /// The calls of the other side.
 pub(crate) struct IncomingCalls<V: Verbs> {
     responder: GrowingResponder,
-    /// Time that the other side has to pull a reply.
+    /// Time that the other side has to read a provided reply.
     provides: Duration,
     delays: Delays,
-    /// Number of answers with a deadline: replies that wait to be pulled, and delayed ones.
+    /// Number of answers with a deadline: provided replies, and delayed ones.
     timed: usize,
     answers: Vec<Answer<V::Region>>,
     free: Vec<usize>,
@@ -57,7 +57,7 @@ struct Answer<R> {
     reply: Stream,
     /// Memory in which the call is assembled, and buffers of the reply.
     regions: Regions<AnswerRegistration, R>,
-    /// Deadline for the other side to pull the reply.
+    /// Deadline for the other side to read the reply.
     provided: Option<Instant>,
     delay: AnswerDelay,
     copies: CopyBuffers,
@@ -137,12 +137,12 @@ impl<V: Provider> IncomingCalls<V> {
 
     /// Returns true if a slot is free for one more call.
     pub(super) fn has_free_slot(&self) -> bool {
-        self.responder.has_room()
+        self.responder.has_capacity()
     }
 
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
-        self.responder.make_room();
+        self.responder.enlarge_table();
         self.responder.handle(Input::Received { receive, octets })
     }
 
@@ -152,7 +152,7 @@ impl<V: Provider> IncomingCalls<V> {
     }
 
     /// An RDMA Read is complete.
-    pub(super) fn pulled(&mut self, number: u32) {
+    pub(super) fn finish_read(&mut self, number: u32) {
         if let Some(call) = self.answers.get(number as usize).and_then(|answer| answer.call) {
             let _ = self.responder.handle(Input::Completed { call });
         }
@@ -281,7 +281,7 @@ impl<V: Provider> IncomingCalls<V> {
         copied.ok_or(EndReason::MISSING)
     }
 
-    /// Deregisters a reply that the other side has pulled, or has not pulled in time.
+    /// Deregisters a reply that the other side has read, or has not read in time.
     fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), EndReason> {
         let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(EndReason::MISSING)?;
         self.timed = self.timed.saturating_sub(1);
@@ -289,7 +289,7 @@ impl<V: Provider> IncomingCalls<V> {
         Ok(())
     }
 
-    /// Starts to register a whole reply, for the other side to pull.
+    /// Starts to register a whole reply, for the other side to read.
     fn provide(
         &mut self,
         resources: &Resources<V>,
@@ -338,7 +338,7 @@ impl<V: Provider> IncomingCalls<V> {
         Ok(())
     }
 
-    /// Handles the end of a registration of memory from which the other side is to pull a reply.
+    /// Handles the end of a registration of memory from which the other side is to read a reply.
     fn is_provided(
         &mut self,
         jobs: &mut Jobs<V>,
@@ -413,12 +413,12 @@ impl<V: Provider> IncomingCalls<V> {
         !self.delivered.is_empty()
     }
 
-    /// Returns the earliest deadline: for pulling a provided reply, or the end of a delay.
+    /// Returns the earliest deadline: for reading a provided reply, or the end of a delay.
     pub(super) fn next_end(&self) -> Option<Instant> {
         (self.timed > 0).then(|| self.answers.iter().filter_map(Answer::ends).min()).flatten()
     }
 
-    /// Ends replies that were not pulled in time, and resumes delayed answers.
+    /// Ends replies that were not read in time, and resumes delayed answers.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.timed == 0 {
             return;
@@ -581,7 +581,7 @@ impl<V: Provider> IncomingCalls<V> {
         self.hand_over(number, call)
     }
 
-    /// Passes a call to the application. The pulled octets may be anything.
+    /// Passes a call to the application. The octets read by RDMA may be anything.
     fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), EndReason> {
         let answer = self.answer(number)?;
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
@@ -595,7 +595,7 @@ impl<V: Provider> IncomingCalls<V> {
 }
 
 /// Returns the purpose and the stream of a reply's Send. The Responder then forgets the call, unless the other side is
-/// to pull the reply; and nothing was kept of a call that was refused at once. A part of a continued reply is copied,
+/// to read the reply; and nothing was kept of a call that was refused at once. A part of a continued reply is copied,
 /// so the Send needs no memory of the answer.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],

@@ -39,7 +39,7 @@
 //! all calls. So a call that was sent keeps buffers, credit and slot until the reply has come; then the buffers are
 //! freed, or returned by `Connection::take_given_up_call`. If no reply comes within `SettingsBuilder::grace`, the connection
 //! ends: 64 calls that are never answered must not make a client wait for ever. The background poller checks that time,
-//! from the first given-up call on. A reply that the other side is to pull stays registered until `RDMA_DONE`; the
+//! from the first given-up call on. A reply that the other side is to read stays registered until `RDMA_DONE`; the
 //! thread that waits checks that time.
 //!
 //! # Resources that the other side can use

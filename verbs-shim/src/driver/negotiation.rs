@@ -102,7 +102,7 @@ fn take_completion<V: Provider>(
             buffers.completed();
             buffers.take_sent(slot);
         }
-        WorkId::Read(_) | WorkId::Write(_) | WorkId::Pull(_) | WorkId::KeepAlive => {}
+        WorkId::Read(_) | WorkId::Write(_) | WorkId::ReadReply(_) | WorkId::KeepAlive => {}
     }
     Ok(())
 }

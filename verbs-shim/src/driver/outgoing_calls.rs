@@ -43,7 +43,7 @@ pub(crate) struct OutgoingCalls<V: Verbs> {
     returned: VecDeque<Call>,
     most_returned: usize,
     /// RDMA Reads of replies that wait until the buffer is registered.
-    held: VecDeque<PulledPart>,
+    unread_parts: VecDeque<ProvidedPart>,
     /// Calls that wait for a free slot of the Requester.
     queue: CallQueue,
     /// Futures to wake at these times.
@@ -55,7 +55,7 @@ pub(crate) struct OutgoingCalls<V: Verbs> {
     /// Wakers to drop when the connection is no longer locked.
     pub(super) spent: Vec<Waker>,
     items: Vec<Item>,
-    rooms: Vec<u32>,
+    capacities: Vec<u32>,
     xid: u32,
     /// Reason for the end of the connection.
     ended: Option<EndReason>,
@@ -69,7 +69,7 @@ struct GivenUpCall {
 }
 
 /// An RDMA Read of a part of a reply.
-struct PulledPart {
+struct ProvidedPart {
     ticket: usize,
     source: Segment,
     /// Offset of the part in the reply.
@@ -120,14 +120,14 @@ impl<V: Provider> OutgoingCalls<V> {
             grace: settings.grace,
             returned: VecDeque::new(),
             most_returned: settings.returned,
-            held: VecDeque::new(),
+            unread_parts: VecDeque::new(),
             queue: CallQueue::default(),
             alarms: Alarms::default(),
             news: false,
             woken: Vec::new(),
             spent: Vec::new(),
             items: Vec::new(),
-            rooms: Vec::new(),
+            capacities: Vec::new(),
             xid: first_xid(),
             ended: None,
         }
@@ -190,10 +190,10 @@ impl<V: Provider> OutgoingCalls<V> {
         let Some(length) = call.stream.positions(&mut self.items) else {
             return refused(requester::CallRefusal::Items);
         };
-        self.rooms.clear();
+        self.capacities.clear();
         for room in &call.results {
             match u32::try_from(room.len()) {
-                Ok(room) if room <= SEGMENT_LENGTH => self.rooms.push(room),
+                Ok(room) if room <= SEGMENT_LENGTH => self.capacities.push(room),
                 _ => return refused(requester::CallRefusal::Items),
             }
         }
@@ -206,9 +206,9 @@ impl<V: Provider> OutgoingCalls<V> {
                 head,
                 length,
                 arguments: &self.items,
-                results: &self.rooms,
+                results: &self.capacities,
                 reply_length: call.reply_length(),
-                largest_capacity: call.largest_room(),
+                largest_capacity: call.max_buffer_length(),
             }),
         };
         let id = match begun {
@@ -361,7 +361,7 @@ impl<V: Provider> OutgoingCalls<V> {
         occupied: u32,
         owed: Option<u32>,
     ) -> Result<bool, EndReason> {
-        if self.pull_held(resources, buffers)? {
+        if self.read_next_part(resources, buffers)? {
             return Ok(true);
         }
         let Some(requester) = self.requester.existing_mut() else { return Ok(false) };
@@ -405,8 +405,8 @@ impl<V: Provider> OutgoingCalls<V> {
             }
             Output::Read { call, source, at } => {
                 let number = self.number(call)?;
-                self.ticket(number)?.register_pulled_reply(jobs, number);
-                self.held.push_back(PulledPart { ticket: number, source, at });
+                self.ticket(number)?.register_provided_reply(jobs, number);
+                self.unread_parts.push_back(ProvidedPart { ticket: number, source, at });
             }
             // No other input that it gets would end a connection.
             Output::Disconnect => return Err(EndReason::PeerFault(PeerFault::ReplyInvalidated)),
@@ -424,21 +424,23 @@ impl<V: Provider> OutgoingCalls<V> {
 
     /// Reads the next part of a reply that the other side provides, if the buffer is registered. Returns false if there
     /// was none.
-    fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, EndReason> {
+    fn read_next_part(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, EndReason> {
         let region = |number: usize| {
-            self.tickets.get(number).and_then(|ticket| ticket.regions.find(CallRegistration::is_pulled_reply))
+            self.tickets.get(number).and_then(|ticket| ticket.regions.find(CallRegistration::is_provided_reply))
         };
-        let Some(next) = self.held.iter().position(|part| region(part.ticket).is_some()) else { return Ok(false) };
-        let PulledPart { ticket: number, source, at } = self.held.remove(next).ok_or(EndReason::MISSING)?;
+        let Some(next) = self.unread_parts.iter().position(|part| region(part.ticket).is_some()) else {
+            return Ok(false);
+        };
+        let ProvidedPart { ticket: number, source, at } = self.unread_parts.remove(next).ok_or(EndReason::MISSING)?;
         let region = region(number).ok_or(EndReason::MISSING)?;
-        let work = WorkId::Pull(u32::try_from(number).map_err(|_| EndReason::MISSING)?);
+        let work = WorkId::ReadReply(u32::try_from(number).map_err(|_| EndReason::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
         buffers.transfer(resources, work, source, local)?;
         Ok(true)
     }
 
     /// Handles the completion of an RDMA Read of a reply.
-    pub(super) fn pulled(&mut self, number: u32) {
+    pub(super) fn finish_read(&mut self, number: u32) {
         if let Some(call) = self.tickets.get(number as usize).and_then(Ticket::id) {
             let _ = self.handle(Input::Completed { call });
         }
@@ -507,7 +509,7 @@ impl<V: Provider> OutgoingCalls<V> {
                 let call = *call;
                 self.offer(jobs, registration, call, region, segment.ok())
             }
-            // A reply that is pulled cannot come in another way.
+            // A provided reply cannot come in another way.
             (CallStage::Open(_), None) => segment.map(drop).map_err(EndReason::from),
             _ => {
                 self.settle(jobs, registration.ticket);
@@ -548,7 +550,7 @@ impl<V: Provider> OutgoingCalls<V> {
         number: usize,
         end: End,
     ) -> Result<(), EndReason> {
-        self.held.retain(|part| part.ticket != number);
+        self.unread_parts.retain(|part| part.ticket != number);
         let ticket = self.tickets.get_mut(number).ok_or(EndReason::MISSING)?;
         let taken = match &end {
             End::Reply { receive, payload } => {
@@ -654,9 +656,9 @@ impl<R> Ticket<R> {
         if let CallStage::Open(id) = self.stage { Some(id) } else { None }
     }
 
-    /// Registers a buffer for a reply that is pulled, as long as the Requester may use.
-    fn register_pulled_reply<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
-        if self.regions.contains(CallRegistration::is_pulled_reply) {
+    /// Registers a buffer for a provided reply, as long as the Requester may use.
+    fn register_provided_reply<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
+        if self.regions.contains(CallRegistration::is_provided_reply) {
             return;
         }
         // Results that come with the rest, because RPCSEC_GSS covers them, need that much more.

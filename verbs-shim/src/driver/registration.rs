@@ -23,7 +23,7 @@ pub(super) enum RegistrationId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallRegistration {
     pub(super) ticket: usize,
-    /// Number of the region. `None` for the buffer of a reply that is pulled.
+    /// Number of the region. `None` for the buffer of a provided reply.
     pub(super) region: Option<u16>,
     pub(super) kind: CallBuffer,
 }
@@ -51,7 +51,7 @@ pub(super) enum AnswerBuffer {
     /// The memory in which the call is assembled.
     Call,
     Reply(Source),
-    /// A reply for the other side to pull.
+    /// A reply for the other side to read.
     Provided(Source),
 }
 
@@ -96,8 +96,8 @@ impl RegistrationId {
 }
 
 impl CallRegistration {
-    /// Returns true for the buffer of a reply that is pulled.
-    pub(super) fn is_pulled_reply(self) -> bool {
+    /// Returns true for the buffer of a provided reply.
+    pub(super) fn is_provided_reply(self) -> bool {
         self.region.is_none()
     }
 

@@ -37,13 +37,13 @@ pub(super) const READS: usize = 16;
 /// assert_eq!((settings.requested_credits(), settings.granted_credits()), (64, 0));
 ///
 /// let refused = Settings::builder().requested_credits(65).build().unwrap_err();
-/// assert_eq!(refused.to_string(), "calls: 65 is not within 0 to 64");
+/// assert_eq!(refused.to_string(), "requested_credits: 65 is not within 0 to 64");
 /// # Ok::<(), rpcrdma_verbs::SettingsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    pub(super) calls: u32,
-    pub(super) served: u32,
+    pub(super) requested_credits: u32,
+    pub(super) granted_credits: u32,
     send_size: u32,
     receive_size: u32,
     /// 0 to give each connection its own Receives.
@@ -52,7 +52,7 @@ pub struct Settings {
     pub(crate) versions: Versions,
     pub(super) continued: u32,
     pub(super) limits: Limits,
-    pub(super) pulls_replies: bool,
+    pub(super) reads_provided_replies: bool,
     pub(super) provides_replies: Option<Duration>,
     pub(super) delays: Delays,
     pub(crate) connect_timeout: Duration,
@@ -85,8 +85,8 @@ impl Settings {
     #[must_use]
     pub const fn client() -> Self {
         Self {
-            calls: 32,
-            served: 0,
+            requested_credits: 32,
+            granted_credits: 0,
             send_size: 4096,
             receive_size: 4096,
             shared_receives: 0,
@@ -94,7 +94,7 @@ impl Settings {
             versions: Versions::ONE,
             continued: 0,
             limits: Limits::new(),
-            pulls_replies: false,
+            reads_provided_replies: false,
             provides_replies: None,
             delays: Delays { read: Duration::ZERO, write: Duration::ZERO },
             connect_timeout: Duration::from_secs(10),
@@ -110,7 +110,7 @@ impl Settings {
     #[must_use]
     pub const fn server() -> Self {
         let mut settings = Self::client();
-        (settings.calls, settings.served) = (0, 32);
+        (settings.requested_credits, settings.granted_credits) = (0, 32);
         settings
     }
 
@@ -127,13 +127,13 @@ impl Settings {
     /// [`SettingsBuilder::requested_credits`].
     #[must_use]
     pub const fn requested_credits(&self) -> u32 {
-        self.calls
+        self.requested_credits
     }
 
     /// [`SettingsBuilder::granted_credits`].
     #[must_use]
     pub const fn granted_credits(&self) -> u32 {
-        self.served
+        self.granted_credits
     }
 
     /// [`SettingsBuilder::versions`].
@@ -146,7 +146,7 @@ impl Settings {
     pub(crate) fn client_properties(&self) -> Properties<'static> {
         let Limits { segments, collected, .. } = self.limits;
         // Each level includes the one before.
-        self.properties(match (self.served, segments, collected) {
+        self.properties(match (self.granted_credits, segments, collected) {
             (0, ..) => ReverseDirection::NONE,
             (.., 0) => ReverseDirection::SIMPLE,
             (_, 0, _) => ReverseDirection::CONT,
@@ -157,7 +157,7 @@ impl Settings {
     /// The transport properties of a server in version 2. In the reverse direction, a server supports the replies to
     /// its own calls.
     pub(crate) fn server_properties(&self) -> Properties<'static> {
-        self.properties(if self.calls > 0 { ReverseDirection::GENL } else { ReverseDirection::NONE })
+        self.properties(if self.requested_credits > 0 { ReverseDirection::GENL } else { ReverseDirection::NONE })
     }
 
     fn properties(&self, reverse_direction: ReverseDirection) -> Properties<'static> {
@@ -184,7 +184,7 @@ impl Settings {
         /// Minimum number of Receives of version 2: two that may be granted, and two that are kept.
         const FEWEST: usize = 4;
         const CONTROL: usize = 8;
-        let calls = (self.calls + self.served) as usize;
+        let calls = (self.requested_credits + self.granted_credits) as usize;
         if self.versions.bits() == Versions::ONE.bits() {
             return BufferCounts { receives: calls, further_receives: 0, sends: calls };
         }
@@ -245,7 +245,7 @@ impl SettingsBuilder {
     /// waits only while being polled. A call in flight takes 2 kB; the table for all calls exists from the first call
     /// on.
     pub const fn requested_credits(mut self, calls: u32) -> Self {
-        self.0.calls = calls;
+        self.0.requested_credits = calls;
         self
     }
 
@@ -258,7 +258,7 @@ impl SettingsBuilder {
     ///
     /// [`CallRefusal::NotAnswered`]: rpcrdma::endpoint::requester::CallRefusal::NotAnswered
     pub const fn granted_credits(mut self, calls: u32) -> Self {
-        self.0.served = calls;
+        self.0.granted_credits = calls;
         self
     }
 
@@ -345,12 +345,12 @@ impl SettingsBuilder {
     /// `true` to read replies that are too long for a Send from memory of the other side, instead of having the server
     /// write to a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this: use only with a server that is known to
     /// provide replies. Such a reply looks like a call, so this end cannot also be called.
-    pub const fn pulls_replies(mut self, pulls: bool) -> Self {
-        self.0.pulls_replies = pulls;
+    pub const fn reads_provided_replies(mut self, pulls: bool) -> Self {
+        self.0.reads_provided_replies = pulls;
         self
     }
 
-    /// Time during which a reply that fits nowhere is provided for the other side to pull. `None` to refuse such
+    /// Time during which a reply that fits nowhere is provided for the other side to read. `None` to refuse such
     /// replies. RFC 8166 forbids this: use only for clients that are known to read replies. Such a reply looks like a
     /// call, so this end cannot also make calls.
     pub const fn provides_replies(mut self, longest: Option<Duration>) -> Self {
@@ -406,8 +406,8 @@ impl SettingsBuilder {
     /// A [`SettingsError`] for the first invalid setting.
     pub fn build(self) -> Result<Settings, SettingsError> {
         let Self(settings) = self;
-        within("calls", settings.calls, 0..=MAX_CALLS)?;
-        within("served", settings.served, 0..=MAX_CALLS)?;
+        within("requested_credits", settings.requested_credits, 0..=MAX_CALLS)?;
+        within("granted_credits", settings.granted_credits, 0..=MAX_CALLS)?;
         within("shared_receives", settings.shared_receives, 0..=MAX_SHARED_RECEIVES)?;
         for (name, size) in [("send_size", settings.send_size), ("receive_size", settings.receive_size)] {
             within(name, size, PrivateData::SMALLEST_SIZE..=PrivateData::LARGEST_SIZE)?;
@@ -424,15 +424,17 @@ impl SettingsBuilder {
         if settings.keep_alive.is_some_and(|interval| interval.is_zero()) {
             return Err(SettingsError::NoInterval);
         }
-        if settings.calls == 0 && settings.served == 0 {
+        if settings.requested_credits == 0 && settings.granted_credits == 0 {
             return Err(SettingsError::NoCalls);
         }
         if settings.shared_receives > 0 && settings.provides_replies.is_some() {
             return Err(SettingsError::ExposesMemory { name: "provides_replies" });
         }
-        if settings.calls > 0 && settings.served > 0 {
-            let one_way =
-                [("pulls_replies", settings.pulls_replies), ("provides_replies", settings.provides_replies.is_some())];
+        if settings.requested_credits > 0 && settings.granted_credits > 0 {
+            let one_way = [
+                ("reads_provided_replies", settings.reads_provided_replies),
+                ("provides_replies", settings.provides_replies.is_some()),
+            ];
             if let Some((name, _)) = one_way.iter().find(|(_, is_set)| *is_set) {
                 return Err(SettingsError::OneWayOnly { name });
             }
@@ -472,7 +474,7 @@ pub enum SettingsError {
     },
     /// `versions` is empty, or has an unknown one.
     NoVersion,
-    /// `calls` and `served` are both 0, so this end would do nothing.
+    /// `requested_credits` and `granted_credits` are both 0, so this end would do nothing.
     NoCalls,
     /// `keep_alive` is zero, so that this end would do nothing else.
     NoInterval,
@@ -481,7 +483,7 @@ pub enum SettingsError {
         /// The setting.
         name: &'static str,
     },
-    /// A setting for connections on which only one end calls, but `calls` and `served` are both above 0.
+    /// A setting for connections on which only one end calls, but `requested_credits` and `granted_credits` are both above 0.
     OneWayOnly {
         /// The setting.
         name: &'static str,
@@ -496,12 +498,14 @@ impl fmt::Display for SettingsError {
             }
             Self::NotAMultiple { name, value, of } => write!(f, "{name}: {value} is not a multiple of {of}"),
             Self::NoVersion => f.write_str("versions: at least one is required, and all must be known"),
-            Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
+            Self::NoCalls => {
+                f.write_str("requested_credits, granted_credits: both are 0, so nothing can be called or answered")
+            }
             Self::NoInterval => f.write_str("keep_alive: the interval is zero"),
             Self::ExposesMemory { name } => {
                 write!(f, "{name}: exposes memory, which connections with shared_receives cannot")
             }
-            Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
+            Self::OneWayOnly { name } => write!(f, "{name}: needs requested_credits or granted_credits to be 0"),
         }
     }
 }
@@ -586,8 +590,8 @@ mod tests {
     fn what_cannot_be_is_refused_by_name_value_and_limit() {
         let client = || Settings::builder();
         let refused = [
-            (client().requested_credits(65), "calls: 65 is not within 0 to 64"),
-            (client().granted_credits(100), "served: 100 is not within 0 to 64"),
+            (client().requested_credits(65), "requested_credits: 65 is not within 0 to 64"),
+            (client().granted_credits(100), "granted_credits: 100 is not within 0 to 64"),
             (client().send_size(1023), "send_size: 1023 is not within 1024 to 262144"),
             (client().receive_size(263_168), "receive_size: 263168 is not within 1024 to 262144"),
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
@@ -597,13 +601,19 @@ mod tests {
                 client().shared_receives(1).provides_replies(Some(Duration::ZERO)),
                 "provides_replies: exposes memory, which connections with shared_receives cannot",
             ),
-            (client().requested_credits(0), "calls, served: both are 0, so nothing can be called or answered"),
+            (
+                client().requested_credits(0),
+                "requested_credits, granted_credits: both are 0, so nothing can be called or answered",
+            ),
             (client().keep_alive(Some(Duration::ZERO)), "keep_alive: the interval is zero"),
             (client().versions(Versions::empty()), "versions: at least one is required, and all must be known"),
-            (client().granted_credits(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
+            (
+                client().granted_credits(1).reads_provided_replies(true),
+                "reads_provided_replies: needs requested_credits or granted_credits to be 0",
+            ),
             (
                 client().granted_credits(1).provides_replies(Some(Duration::ZERO)),
-                "provides_replies: needs calls or served to be 0",
+                "provides_replies: needs requested_credits or granted_credits to be 0",
             ),
         ];
         for (builder, why) in refused {

@@ -120,12 +120,12 @@ impl<V: Provider> ConnectionState<V> {
         let mut state = Self {
             buffers,
             outgoing_calls: OutgoingCalls::new(terms.calls, settings, message_size),
-            incoming_calls: (settings.served > 0).then(incoming_calls),
+            incoming_calls: (settings.granted_credits > 0).then(incoming_calls),
             channel,
             terms: terms.calls,
             remote_invalidation: settings.remote_invalidation && resources.verbs.remote_invalidation(),
             jobs: Jobs::default(),
-            arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
+            arrived: VecDeque::with_capacity((settings.requested_credits + settings.granted_credits) as usize),
             waiting: VecDeque::new(),
             collected: settings.limits.collected as usize,
             poller: Poller::None,
@@ -222,9 +222,9 @@ impl<V: Provider> ConnectionState<V> {
                 self.arrived.push_back(Arrived { receive, length, invalidated });
             }
             (WorkId::Read(number), Status::Success) => {
-                self.incoming_calls.iter_mut().for_each(|incoming_calls| incoming_calls.pulled(number));
+                self.incoming_calls.iter_mut().for_each(|incoming_calls| incoming_calls.finish_read(number));
             }
-            (WorkId::Pull(number), Status::Success) => self.outgoing_calls.pulled(number),
+            (WorkId::ReadReply(number), Status::Success) => self.outgoing_calls.finish_read(number),
             (_, Status::Success) => {}
             (WorkId::Read(number) | WorkId::Write(number), Status::RemoteAccess) => {
                 self.unusable = self.incoming_calls.as_ref().and_then(|incoming_calls| incoming_calls.xid(number));

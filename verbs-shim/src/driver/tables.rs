@@ -123,13 +123,14 @@ struct RequesterSettings {
     /// Maximum number of octets that one RDMA Read moves.
     message_size: u32,
     continued: u32,
-    pulls_replies: bool,
+    reads_provided_replies: bool,
 }
 
 impl LazyRequester {
     pub(super) const fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
-        let Settings { calls, continued, pulls_replies, .. } = *settings;
-        let settings = RequesterSettings { terms, segments: None, calls, message_size, continued, pulls_replies };
+        let Settings { requested_credits: calls, continued, reads_provided_replies, .. } = *settings;
+        let settings =
+            RequesterSettings { terms, segments: None, calls, message_size, continued, reads_provided_replies };
         Self { requester: None, settings }
     }
 
@@ -169,7 +170,7 @@ impl RequesterSettings {
             let mut requester = Requester::<CALLS, SEGMENTS>::new(self.terms, self.calls, SEGMENT_LENGTH);
             requester.limit_transfers(self.message_size);
             requester.continue_messages(self.continued);
-            if self.pulls_replies {
+            if self.reads_provided_replies {
                 requester.read_provided_replies();
             }
             requester
@@ -286,30 +287,30 @@ impl GrowingResponder {
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
         let provides = settings.provides_replies.is_some();
         // A provided reply keeps its slot, and the peer may call again meanwhile.
-        let calls = settings.served.saturating_mul(if provides { 2 } else { 1 }).min(MAX_CALLS);
+        let calls = settings.granted_credits.saturating_mul(if provides { 2 } else { 1 }).min(MAX_CALLS);
         let responder: Box<dyn AnyResponder> = sized!(calls.min(FIRST), |CALLS| {
             let mut made = Responder::<CALLS, HEADER, CHUNKS>::new(terms, settings.limits);
             made.expect(calls);
             // As many Receives are posted; `Settings` has checked that this is possible.
-            let _ = made.grant(settings.served);
+            let _ = made.grant(settings.granted_credits);
             made.limit_reads(READS as u32);
             made.limit_transfers(message_size);
             refused.iter().for_each(|&xid| made.refuse_xid(xid));
             if provides {
-                made.provide_replies(settings.served);
+                made.provide_replies(settings.granted_credits);
             }
             made
         });
         Self { responder, calls }
     }
 
-    /// Returns true if there is a slot for one more Call, or would be after [`make_room`](Self::make_room).
-    pub(super) fn has_room(&self) -> bool {
+    /// Returns true if there is a slot for one more Call, or would be after [`enlarge_table`](Self::enlarge_table).
+    pub(super) fn has_capacity(&self) -> bool {
         self.responder.has_place() || self.responder.is_short()
     }
 
     /// Enlarges the table, once, if the next Call has no slot.
-    pub(super) fn make_room(&mut self) {
+    pub(super) fn enlarge_table(&mut self) {
         if self.responder.is_short() {
             let nothing = Responder::<1, HEADER, CHUNKS>::new(Terms::default(), Limits::new());
             let small = mem::replace(&mut self.responder, Box::new(nothing));

@@ -10,7 +10,7 @@ pub(super) enum WorkId {
     /// An RDMA Write for the call with this number.
     Write(u32),
     /// An RDMA Read of the reply to this end's call with this number.
-    Pull(u32),
+    ReadReply(u32),
     /// An RDMA Write of no octets.
     KeepAlive,
 }
@@ -22,7 +22,7 @@ impl WorkId {
             Self::Send(number) => 1 << 32 | number as u64,
             Self::Read(number) => 2 << 32 | number as u64,
             Self::Write(number) => 3 << 32 | number as u64,
-            Self::Pull(number) => 4 << 32 | number as u64,
+            Self::ReadReply(number) => 4 << 32 | number as u64,
             Self::KeepAlive => 5 << 32,
         }
     }
@@ -34,7 +34,7 @@ impl WorkId {
             1 => Self::Send(number),
             2 => Self::Read(number),
             3 => Self::Write(number),
-            4 => Self::Pull(number),
+            4 => Self::ReadReply(number),
             _ => Self::KeepAlive,
         }
     }

@@ -23,32 +23,32 @@ const THREADS: usize = 8;
 /// Idle time after which a thread ends.
 const LINGER: Duration = Duration::from_secs(2);
 
-type SetUpJob = Box<dyn FnOnce() + Send>;
+type SetupJob = Box<dyn FnOnce() + Send>;
 
 /// Threads, and connections that wait for one.
-struct SetUpPool {
-    state: Mutex<SetUpPoolState>,
+struct SetupPool {
+    state: Mutex<SetupPoolState>,
     changed: Condvar,
 }
 
-struct SetUpPoolState {
-    jobs: VecDeque<SetUpJob>,
+struct SetupPoolState {
+    jobs: VecDeque<SetupJob>,
     threads: usize,
     idle: usize,
 }
 
-static POOL: SetUpPool = SetUpPool {
-    state: Mutex::new(SetUpPoolState { jobs: VecDeque::new(), threads: 0, idle: 0 }),
+static POOL: SetupPool = SetupPool {
+    state: Mutex::new(SetupPoolState { jobs: VecDeque::new(), threads: 0, idle: 0 }),
     changed: Condvar::new(),
 };
 
-impl SetUpPool {
-    fn lock(&self) -> MutexGuard<'_, SetUpPoolState> {
+impl SetupPool {
+    fn lock(&self) -> MutexGuard<'_, SetupPoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Leaves a job to a thread.
-    fn run(&'static self, job: SetUpJob) -> Result<(), Error> {
+    fn run(&'static self, job: SetupJob) -> Result<(), Error> {
         let mut state = self.lock();
         if state.idle <= state.jobs.len() && state.threads < THREADS {
             match thread::Builder::new().name("rpcrdma connect".to_owned()).spawn(|| self.work()) {
@@ -88,10 +88,10 @@ impl SetUpPool {
 /// that comes about later ends at once.
 #[must_use]
 pub struct Connecting<V: Provider> {
-    attempt: Arc<Mutex<SetUp<V>>>,
+    attempt: Arc<Mutex<AttemptState<V>>>,
 }
 
-enum SetUp<V: Provider> {
+enum AttemptState<V: Provider> {
     /// The waker of the future, once polled.
     UnderWay(Option<Waker>),
     Ended(Result<Client<V>, Error>),
@@ -121,11 +121,11 @@ impl<V: Provider> Client<V> {
     /// # }
     /// ```
     pub fn connecting(verbs: &V, address: SocketAddr, settings: &Settings) -> Connecting<V> {
-        let attempt = Arc::new(Mutex::new(SetUp::UnderWay(None)));
+        let attempt = Arc::new(Mutex::new(AttemptState::UnderWay(None)));
         let (verbs, settings, shared) = (verbs.clone(), settings.clone(), Arc::clone(&attempt));
         let waits = Instant::now().checked_add(settings.connect_timeout);
         let job = move || {
-            if matches!(*lock(&shared), SetUp::Over) {
+            if matches!(*lock(&shared), AttemptState::Over) {
                 return;
             }
             let late = waits.is_some_and(|waits| waits < Instant::now());
@@ -139,16 +139,16 @@ impl<V: Provider> Client<V> {
     }
 }
 
-fn lock<V: Provider>(attempt: &Mutex<SetUp<V>>) -> MutexGuard<'_, SetUp<V>> {
+fn lock<V: Provider>(attempt: &Mutex<AttemptState<V>>) -> MutexGuard<'_, AttemptState<V>> {
     attempt.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Passes the outcome to the future, unless the attempt was given up.
-fn finish_attempt<V: Provider>(attempt: &Mutex<SetUp<V>>, outcome: Result<Client<V>, Error>) {
+fn finish_attempt<V: Provider>(attempt: &Mutex<AttemptState<V>>, outcome: Result<Client<V>, Error>) {
     let mut attempt = lock(attempt);
-    if let SetUp::UnderWay(waker) = &mut *attempt {
+    if let AttemptState::UnderWay(waker) = &mut *attempt {
         let waker = waker.take();
-        *attempt = SetUp::Ended(outcome);
+        *attempt = AttemptState::Ended(outcome);
         drop(attempt);
         waker.into_iter().for_each(Waker::wake);
     }
@@ -159,21 +159,21 @@ impl<V: Provider> Future for Connecting<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut attempt = lock(&self.attempt);
-        if let SetUp::UnderWay(waker) = &mut *attempt {
+        if let AttemptState::UnderWay(waker) = &mut *attempt {
             *waker = Some(context.waker().clone());
             return Poll::Pending;
         }
-        match std::mem::replace(&mut *attempt, SetUp::Over) {
-            SetUp::Ended(outcome) => Poll::Ready(outcome),
+        match std::mem::replace(&mut *attempt, AttemptState::Over) {
+            AttemptState::Ended(outcome) => Poll::Ready(outcome),
             // It was polled after it had ended.
-            SetUp::UnderWay(_) | SetUp::Over => Poll::Pending,
+            AttemptState::UnderWay(_) | AttemptState::Over => Poll::Pending,
         }
     }
 }
 
 impl<V: Provider> Drop for Connecting<V> {
     fn drop(&mut self) {
-        let over = std::mem::replace(&mut *lock(&self.attempt), SetUp::Over);
+        let over = std::mem::replace(&mut *lock(&self.attempt), AttemptState::Over);
         drop(over);
     }
 }

@@ -20,12 +20,12 @@ pub enum Fault {
     /// effect. A step of connection setup has no completion, so any status means [`LoseBefore`](Self::LoseBefore).
     Complete(Status),
     /// The connection is not set up, for this reason. Other steps are not affected.
-    NotSetUp(SetUpFault),
+    Setup(SetupFault),
 }
 
 /// Reason why a connection is not set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SetUpFault {
+pub enum SetupFault {
     /// [`Error::Unreachable`](crate::Error::Unreachable).
     NoRoute,
     /// [`Error::NoHost`](crate::Error::NoHost).
@@ -43,7 +43,7 @@ pub enum SetUpFault {
     NoAnswer,
 }
 
-impl SetUpFault {
+impl SetupFault {
     /// Returns the error for the side that connects. `None` if that side gets no error.
     pub(super) fn error(self) -> Option<Error> {
         Some(match self {
@@ -89,7 +89,7 @@ pub struct Faults {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Injected {
-    /// Connections lost before a step ([`Fault::LoseBefore`]), or that [`Fault::Complete`] or [`Fault::NotSetUp`] kept
+    /// Connections lost before a step ([`Fault::LoseBefore`]), or that [`Fault::Complete`] or [`Fault::Setup`] kept
     /// from being set up.
     pub lost_before: u64,
     /// Connections lost after a step ([`Fault::LoseAfter`]).
@@ -197,7 +197,7 @@ impl Strike {
                 injected.delay = injected.delay.saturating_add(delay);
                 None
             }
-            Fault::LoseAfter | Fault::Complete(_) | Fault::NotSetUp(_) => None,
+            Fault::LoseAfter | Fault::Complete(_) | Fault::Setup(_) => None,
         }
     }
 
@@ -210,15 +210,15 @@ impl Strike {
 
     /// Returns true if the fault prevents a connection from being set up: that has no completion, so a status means the
     /// same.
-    pub(super) const fn loses_set_up(&self) -> bool {
-        matches!(self.fault, Fault::LoseBefore | Fault::Complete(_) | Fault::NotSetUp(_))
+    pub(super) const fn prevents_setup(&self) -> bool {
+        matches!(self.fault, Fault::LoseBefore | Fault::Complete(_) | Fault::Setup(_))
     }
 
-    /// Returns the error for the side that connects, if the fault [prevents](Self::loses_set_up) that. `None` if that
+    /// Returns the error for the side that connects, if the fault [prevents](Self::prevents_setup) that. `None` if that
     /// side gets no error.
-    pub(super) fn set_up_error(&self) -> Option<Error> {
+    pub(super) fn setup_error(&self) -> Option<Error> {
         match self.fault {
-            Fault::NotSetUp(fault) => fault.error(),
+            Fault::Setup(fault) => fault.error(),
             _ => Some(Error::Disconnected),
         }
     }
@@ -263,8 +263,8 @@ mod tests {
             Fault::LoseBefore => Some(Fault::LoseAfter),
             Fault::LoseAfter => Some(Fault::Delay(DELAY)),
             Fault::Delay(_) => Some(Fault::Complete(Status::RemoteAccess)),
-            Fault::Complete(_) => Some(Fault::NotSetUp(SetUpFault::Refused)),
-            Fault::NotSetUp(_) => None,
+            Fault::Complete(_) => Some(Fault::Setup(SetupFault::Refused)),
+            Fault::Setup(_) => None,
         }
     }
 
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!((undisturbed.status, undisturbed.injected), (Some(Status::Success), 0));
         let mut kinds = std::iter::successors(Some(Fault::LoseBefore), |fault| next_kind(*fault));
         kinds.by_ref().for_each(|fault| {
-            let step = if matches!(fault, Fault::NotSetUp(_)) { 0 } else { 1 };
+            let step = if matches!(fault, Fault::Setup(_)) { 0 } else { 1 };
             let found = observe(Faults::none().at(step, fault));
             assert_eq!(found.injected, 1, "{fault:?}: {found:?}");
             let undisturbed = Observed { is_delayed: found.is_delayed, status: Some(Status::Success), ..undisturbed };
@@ -322,7 +322,7 @@ mod tests {
     /// Faults without effect: a fault of connection setup at a later step, and a successful completion.
     #[test]
     fn a_fault_without_effect_is_not_counted() {
-        for fault in [Fault::NotSetUp(SetUpFault::Refused), Fault::Complete(Status::Success)] {
+        for fault in [Fault::Setup(SetupFault::Refused), Fault::Complete(Status::Success)] {
             let found = observe(Faults::none().at(1, fault));
             assert_eq!((found.status, found.injected), (Some(Status::Success), 0), "{fault:?}");
         }

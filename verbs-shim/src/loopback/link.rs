@@ -362,7 +362,7 @@ impl LinkState {
         Ok(if waits { Awaited::Yes } else { Awaited::No })
     }
 
-    /// Queues work. [`room`](Self::room) checks if the queue has a free entry.
+    /// Queues work. [`check_queue`](Self::check_queue) checks if the queue has a free entry.
     pub(super) fn post(&mut self, side: Side, work: Queued) -> Result<(), Error> {
         let half = self.half(side).ok_or(Error::Disconnected)?;
         half.posted += 1;
@@ -371,7 +371,7 @@ impl LinkState {
     }
 
     /// Checks if work may be posted.
-    pub(super) fn room(&mut self, side: Side) -> Result<(), Error> {
+    pub(super) fn check_queue(&mut self, side: Side) -> Result<(), Error> {
         match self.phase {
             LinkPhase::Idle | LinkPhase::Asked => return Err(Error::NotConnected),
             LinkPhase::Over => return Err(Error::Disconnected),

@@ -49,7 +49,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
-pub use self::faults::{Fault, Faults, Injected, SetUpFault};
+pub use self::faults::{Fault, Faults, Injected, SetupFault};
 use self::faults::{Plan, Strike};
 pub use self::link::NO_ANSWER;
 use self::link::{Awaited, Half, Link, LinkPhase, Queued};
@@ -640,7 +640,7 @@ impl Verbs for Adapter {
         }
         let Seat { link, side } = queue_pair.seat();
         let mut state = link.lock();
-        state.room(side)?;
+        state.check_queue(side)?;
         let strike = queue_pair.plan.strike_at(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
         let begins = delayed(strike.as_ref());
         let Work { id, operation, fenced, .. } = work;
@@ -722,9 +722,9 @@ impl Verbs for Adapter {
         let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
         let strike = queue_pair.plan.strike_at(0);
         let link = &request.asking.link;
-        if let Some(strike) = strike.as_ref().filter(|strike| strike.loses_set_up()) {
+        if let Some(strike) = strike.as_ref().filter(|strike| strike.prevents_setup()) {
             strike.count_lost();
-            link.refuse(strike.set_up_error().unwrap_or(Error::Disconnected));
+            link.refuse(strike.setup_error().unwrap_or(Error::Disconnected));
             return Err(Error::Disconnected);
         }
         let known = delayed(strike.as_ref());
@@ -763,11 +763,11 @@ impl Verbs for Adapter {
         let SocketAddr::V4(address) = address else { return Err(Error::Refused) };
         let door = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).get(&address).map(Arc::clone);
         let strike = queue_pair.plan.strike_at(0);
-        let lost = strike.as_ref().filter(|strike| strike.loses_set_up());
+        let lost = strike.as_ref().filter(|strike| strike.prevents_setup());
         let link = queue_pair.ask(address, lost.is_none().then_some(&private_data)).ok_or(Error::Used)?;
         if let Some(strike) = lost {
             strike.count_lost();
-            if let Some(error) = strike.set_up_error() {
+            if let Some(error) = strike.setup_error() {
                 link.refuse(error);
             }
             return Ok(());

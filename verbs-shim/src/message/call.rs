@@ -12,7 +12,7 @@ use rpcrdma::v2::ErrorBodyV2;
 
 use crate::message::end_reason::EndReason;
 use crate::message::reply::{self, ReplyError};
-use crate::message::stream::{Stream, room};
+use crate::message::stream::{Stream, padded_length};
 use crate::verbs::Error;
 
 /// An RPC call with buffers for the reply. All buffers belong to the caller and come back with the reply or an error,
@@ -40,7 +40,7 @@ pub struct Call {
     /// Maximum length of the reply's header, and of the rest, in octets.
     reply_header: u32,
     results_length: u32,
-    largest_room: u32,
+    max_buffer_length: u32,
     expects: Expects,
     repeats: Repeats,
     timeout: Option<Duration>,
@@ -301,7 +301,7 @@ impl Call {
     /// carried out twice. Default: 0. Such a call then ends with [`CallError::ErrorV2`].
     #[must_use]
     pub const fn with_max_buffer_length(mut self, octets: u32) -> Self {
-        self.largest_room = octets;
+        self.max_buffer_length = octets;
         self
     }
 
@@ -392,7 +392,7 @@ impl Call {
         for ReducedResult { position, buffer, length } in items {
             let mut data = self.results.get_mut(buffer).map(mem::take).unwrap_or_default();
             data.truncate(length);
-            data.resize(room(data.len()), 0);
+            data.resize(padded_length(data.len()), 0);
             parts.extend([self.reply().get(taken..position).unwrap_or_default().to_vec(), data]);
             taken = position;
         }
@@ -406,8 +406,8 @@ impl Call {
     }
 
     /// Returns the maximum length in octets to which the buffer of a result or the reply may grow.
-    pub(crate) const fn largest_room(&self) -> u32 {
-        self.largest_room
+    pub(crate) const fn max_buffer_length(&self) -> u32 {
+        self.max_buffer_length
     }
 
     /// Returns the kind of answer to expect.

@@ -103,7 +103,7 @@ impl Stream {
     pub fn push_message(&mut self, message: Vec<u8>, item: Option<Range<usize>>) {
         let within = item.filter(|item| message.get(item.clone()).is_some());
         let Some(item) = within else { return self.push(&message) };
-        let behind = message.get(item.start.saturating_add(room(item.len()))..).unwrap_or_default().to_vec();
+        let behind = message.get(item.start.saturating_add(padded_length(item.len()))..).unwrap_or_default().to_vec();
         self.push(message.get(..item.start).unwrap_or_default());
         let (before, length, buffer_length) = (self.length, item.len(), message.len());
         self.items.push(Data { before, octets: message, start: item.start, length, buffer_length });
@@ -127,7 +127,7 @@ impl Stream {
     /// Returns the length of the whole stream in octets, with all items and their padding.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.items.iter().fold(self.length, |sum, item| sum.saturating_add(room(item.length)))
+        self.items.iter().fold(self.length, |sum, item| sum.saturating_add(padded_length(item.length)))
     }
 
     /// Returns true if the stream is empty.
@@ -198,7 +198,7 @@ impl Stream {
         for item in &self.items {
             let position = u32::try_from(item.before.checked_add(inserted)?).ok()?;
             items.push(Item { position, length: u32::try_from(item.length).ok()? });
-            inserted = inserted.checked_add(room(item.length))?;
+            inserted = inserted.checked_add(padded_length(item.length))?;
         }
         u32::try_from(self.length.checked_add(inserted)?).ok()
     }
@@ -220,7 +220,7 @@ impl Stream {
         for (number, item) in self.items.iter().enumerate() {
             piece(Some(Part::Octets), done..item.before);
             piece(Some(Part::Item(number)), item.within());
-            piece(None, 0..room(item.length) - item.length);
+            piece(None, 0..padded_length(item.length) - item.length);
             done = item.before;
         }
         piece(Some(Part::Octets), done..self.length);
@@ -254,10 +254,10 @@ impl Stream {
             if start >= at && end <= at + item.length {
                 return Some((Part::Item(number), item.start + (start - at)..item.start + (end - at)));
             }
-            if start < at + room(item.length) {
+            if start < at + padded_length(item.length) {
                 return None;
             }
-            inserted += room(item.length);
+            inserted += padded_length(item.length);
         }
         let here = start.checked_sub(inserted)?..end.checked_sub(inserted)?;
         (here.end <= self.length).then_some((Part::Octets, here))
@@ -300,7 +300,7 @@ impl Stream {
 }
 
 /// Returns `length`, padded to a multiple of four.
-pub(crate) const fn room(length: usize) -> usize {
+pub(crate) const fn padded_length(length: usize) -> usize {
     length.next_multiple_of(4)
 }
 

@@ -49,7 +49,7 @@
 //!
 //! # Connections
 //! [`connect`](Verbs::connect) waits until the route to the other side is found, at most 8 seconds, but not for the
-//! answer. During set-up, each side tells the other how often to retry a Send if no receive is posted, so
+//! answer. During setup, each side tells the other how often to retry a Send if no receive is posted, so
 //! [`Depths::receiver_not_ready`](crate::Depths) applies to the other side's Sends. The end of a process ends all
 //! connections, and the other side is notified. Only a side that sends notices that the peer was cut off; one that only
 //! receives keeps waiting, so the layer above needs a timeout.

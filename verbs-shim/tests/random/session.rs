@@ -413,7 +413,7 @@ impl Session {
         ENDED.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An adapter with faults, but not in the set-up if it is the server's.
+    /// An adapter with faults, but not in the setup if it is the server's.
     fn adapter(&self, adapter: &Adapter, end: usize, number: u64) -> Adapter {
         let many = self.plan.faults[end];
         let failures = [Status::NoAnswer, Status::LocalOperation, Status::RemoteOperation, Status::ReceiverNotReady];

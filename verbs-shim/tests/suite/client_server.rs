@@ -1148,7 +1148,7 @@ fn provided_replies_are_read_between_ends_that_agree() {
     let (fabric, here, there) = adapters();
     let provides = Settings::server().to_builder().provides_replies(Some(Duration::from_secs(30))).build().unwrap();
     with_server(&there, provides, echo, || {
-        let settings = Settings::builder().pulls_replies(true).build().unwrap();
+        let settings = Settings::builder().reads_provided_replies(true).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let before = fabric.registered();
         for length in [0, 100, 5000, 5001, 65_537, 300_000] {

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PathMtu, PortState, SetUpFault};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PathMtu, PortState, SetupFault};
 use rpcrdma_verbs::{
     Call, CallError, Client, EndReason, Error, Kind, Progress, Request, Server, Service, Settings, Status, Versions,
 };
@@ -61,15 +61,15 @@ fn each_connection_setup_fault_has_a_distinct_error() {
         let short = Settings::builder().connect_timeout(Duration::from_millis(50)).build().unwrap();
         let mut advice = Vec::new();
         for (fault, error) in [
-            (SetUpFault::NoRoute, Error::Unreachable),
-            (SetUpFault::NoHost, Error::NoHost),
-            (SetUpFault::PortDown, Error::PortDown),
-            (SetUpFault::Refused, Error::Refused),
-            (SetUpFault::Rejected, Error::Rejected(Vec::new())),
-            (SetUpFault::NotAccepted, Error::NotAccepted { reason: 3 }),
-            (SetUpFault::NoAnswer, Error::TimedOut),
+            (SetupFault::NoRoute, Error::Unreachable),
+            (SetupFault::NoHost, Error::NoHost),
+            (SetupFault::PortDown, Error::PortDown),
+            (SetupFault::Refused, Error::Refused),
+            (SetupFault::Rejected, Error::Rejected(Vec::new())),
+            (SetupFault::NotAccepted, Error::NotAccepted { reason: 3 }),
+            (SetupFault::NoAnswer, Error::TimedOut),
         ] {
-            let faulty = here.clone().with_faults(Faults::none().at(0, Fault::NotSetUp(fault)));
+            let faulty = here.clone().with_faults(Faults::none().at(0, Fault::Setup(fault)));
             assert_eq!(connect(&faulty, &short).err(), Some(error.clone()), "{fault:?}");
             assert_eq!(faulty.injected().lost_before, 1, "{fault:?}");
             advice.push(error.advice().expect("there is something to do"));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PortState, SetUpFault};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PortState, SetupFault};
 use rpcrdma_verbs::{
     Call, CallError, Client, EndReason, Error, Progress, ReconnectingClient, Request, Server, Service, Settings, Status,
 };
@@ -127,8 +127,8 @@ const EVERYTHING: [Fault; 7] = [
     Fault::LoseBefore,
     Fault::LoseAfter,
     Fault::Complete(Status::RemoteAccess),
-    Fault::NotSetUp(SetUpFault::Refused),
-    Fault::NotSetUp(SetUpFault::NoRoute),
+    Fault::Setup(SetupFault::Refused),
+    Fault::Setup(SetupFault::NoRoute),
     Fault::Delay(Duration::from_micros(50)),
 ];
 

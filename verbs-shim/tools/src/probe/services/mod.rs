@@ -34,7 +34,7 @@ pub(super) struct ServiceCase {
 
 const INTO: About = About::section("write-ignored", "RFC 8166 4.3.2; RFC 8267 6.1");
 const INTO_3: About = About::section("write-ignored", "RFC 8166 4.3.2; RFC 8267 4");
-const PULLED: About = About::section("rdma-read-bounds", "RFC 8166 3.4.5; RFC 8267 6.1");
+const READ_CHUNK: About = About::section("rdma-read-bounds", "RFC 8166 3.4.5; RFC 8267 6.1");
 const FILLED: About = About::rule("write-fill-order");
 const INLINE: About = About::section("write-empty-respected", "RFC 8267 6.4.1");
 /// The MUST of this section is about several results that may be reduced, and NFSv3 has no more than one.
@@ -67,8 +67,13 @@ const fn nfs3(
 }
 
 /// A WRITE of NFSv4 whose data is in a Read chunk.
-const fn pulled(name: &'static str, length: u32, read: &'static [u32], reply: Option<&'static [u32]>) -> ServiceCase {
-    ServiceCase { read: Some(read), ..case(name, PULLED, Write(length), [None, reply], REPLY) }
+const fn read_chunk(
+    name: &'static str,
+    length: u32,
+    read: &'static [u32],
+    reply: Option<&'static [u32]>,
+) -> ServiceCase {
+    ServiceCase { read: Some(read), ..case(name, READ_CHUNK, Write(length), [None, reply], REPLY) }
 }
 
 /// A WRITE of NFSv4 with any word in a Read chunk. No item but the data is eligible, so no reaction is required; but
@@ -94,12 +99,12 @@ const CASES: &[ServiceCase] = &[
     case("readlink-reply-chunk", BESIDE, Readlink, [None, Some(&[512])], REPLY),
     case("readlink-write-and-reply-chunk", BESIDE, Readlink, [Some(&[256]), Some(&[512])], REPLY),
     case("readdir-write-chunk", NOT_REDUCED, Readdir, [Some(&[512]), None], REPLY),
-    pulled("write-read-chunk", 60, &[60], None),
-    pulled("write-odd-read-chunk", 57, &[57], None),
-    pulled("write-padded-read-chunk", 57, &[60], None),
-    pulled("write-padding-in-a-segment", 57, &[57, 3], None),
-    pulled("write-many-segments", 57, &[1, 3, 7, 16, 30], None),
-    pulled("write-read-and-reply-chunk", 60, &[60], Some(&[512])),
+    read_chunk("write-read-chunk", 60, &[60], None),
+    read_chunk("write-odd-read-chunk", 57, &[57], None),
+    read_chunk("write-padded-read-chunk", 57, &[60], None),
+    read_chunk("write-padding-in-a-segment", 57, &[57, 3], None),
+    read_chunk("write-many-segments", 57, &[1, 3, 7, 16, 30], None),
+    read_chunk("write-read-and-reply-chunk", 60, &[60], Some(&[512])),
     everywhere("write-read-chunk-everywhere", 8),
     nfs3("nfs3-read-write-chunk", INTO_3, Read(60), [Some(&[64]), None], REPLY),
     nfs3("nfs3-read-exact-write-chunk", INTO_3, Read(60), [Some(&[60]), None], REPLY),

@@ -33,7 +33,7 @@ pub(crate) struct Options {
     pub(crate) user: (u32, u32),
     /// Time during which a call is repeated if the server asks to try again later.
     pub(crate) patience: Duration,
-    /// Time after which a call without a reply ends the copy. Also limits the connection set-up, which has 10 s at most.
+    /// Time after which a call without a reply ends the copy. Also limits the connection setup, which has 10 s at most.
     pub(crate) timeout: Duration,
     /// Interval of checks that the server is still there, if any.
     pub(crate) keep_alive: Option<Duration>,
