@@ -14,10 +14,10 @@ const FILES: usize = 16_384;
 const HANDLE: usize = 128;
 const NAME: usize = 255;
 
-/// A file: its server, and the octets of its handle.
+/// A file: address of the server, and octets of the handle.
 type File = (Address, Box<[u8]>);
 
-/// The name of a file, and the folder in which it has that name.
+/// Name of a file, and the folder that contains the name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FilePlace {
     /// The handle of the folder; `None` if no RPC shows it.
@@ -45,13 +45,13 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// The name as a terminal shows it.
+    /// The name, escaped for a terminal.
     #[must_use]
     pub fn shown_name(&self) -> String {
         escaped(&self.name)
     }
 
-    /// The folder in words, which tell files of the same name apart: the number of its handle, and the server.
+    /// The folder in words, which distinguish files of the same name: the number of the handle, and the server.
     #[must_use]
     pub fn shown_folder(&self) -> String {
         match &self.folder {
@@ -68,18 +68,18 @@ pub fn is_file(text: &str, name: &str, folder: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(" in ") == Some(folder))
 }
 
-/// The names of files, by server and handle. After RENAME, a file has its new name.
+/// Names of files, by server and handle. After RENAME, a file has the new name.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
     places: HashMap<File, FilePlace, RandomState>,
     /// The handle of the file that was last seen at each place of a server.
     files: HashMap<(Address, FilePlace), Box<[u8]>, RandomState>,
-    /// The order in which they were named.
+    /// Files in the order in which names were learned.
     order: VecDeque<File>,
 }
 
 impl FileNames {
-    /// Takes the names that an RPC shows, with its arguments.
+    /// Takes the names in an RPC with these arguments.
     pub fn learn(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let server = server(transaction);
         for arguments in arguments {
@@ -138,13 +138,13 @@ impl FileNames {
         }
     }
 
-    /// The octets of the name of a file of a server, if it was seen.
+    /// Name of a file of a server in octets, if the name was seen.
     #[must_use]
     pub fn name(&self, server: Address, handle: &[u8]) -> Option<&[u8]> {
         self.places.get(&(server, handle.into())).map(|place| place.name.as_ref())
     }
 
-    /// The name of the file that an RPC with these arguments is about, as a terminal shows it, if it was seen.
+    /// Name of the file of an RPC with these arguments, escaped for a terminal, if the name was seen.
     #[must_use]
     pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
         let about = main_arguments(transaction, arguments)?;
@@ -158,12 +158,12 @@ impl FileNames {
         self.named(server(transaction), about)
     }
 
-    /// The octets of the name of the file that an operation is about: the one in it, or else that of its handle, if it was seen.
+    /// Name in octets of the file of an operation: the name in the arguments, or else the known name of the handle.
     pub(super) fn of<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
         about.file_name.or_else(|| self.name(server, about.named_handle.or(about.handle)?))
     }
 
-    /// The name of the file that an operation is about, with its folder, if the name was seen.
+    /// Name of the file of an operation, with the folder, if the name was seen.
     pub(super) fn named(&self, server: Address, about: &OperationArguments<'_>) -> Option<NamedFile> {
         let (folder, name) = match about.file_name {
             Some(name) => (about.handle, name),
@@ -176,7 +176,7 @@ impl FileNames {
     }
 }
 
-/// The arguments of the operation that an RPC is about, among those of all its operations.
+/// Selects the arguments of the main operation of an RPC.
 pub(super) fn main_arguments<'a, 'b>(
     transaction: &Transaction,
     arguments: &'a [OperationArguments<'b>],
@@ -216,7 +216,7 @@ pub(super) const fn client(transaction: &Transaction) -> Address {
     if transaction.reverse { transaction.to } else { transaction.from }
 }
 
-/// The number by which Wireshark knows a file handle: its CRC-32.
+/// Number that Wireshark shows for a file handle: the CRC-32 of the handle.
 pub(super) fn hash(handle: &[u8]) -> u32 {
     crc32fast::hash(handle)
 }

@@ -1,15 +1,15 @@
 //! RPCs as trace events, which Perfetto and speedscope show on a time line: the Trace Event Format of Chrome, in JSON.
 //!
-//! A connection is a process there. RPCs of it that overlap are on threads of their own, named lanes here: viewers show a thread's
-//! slices only if one is within another. Within the slice of an RPC are those of its phases, each where it was, if the
-//! [steps](rpcrdma_dissector::Transaction::steps) show that; otherwise only its `call`, at the beginning, and its `reply`, at the end. How long
-//! each phase took in all is among the arguments of the slice.
+//! In a trace, a connection is a process. Overlapping RPCs of a connection are on separate threads, named lanes here:
+//! viewers show a thread's slices only if one is within another. The slice of an RPC contains a slice for each phase, if
+//! the [steps](rpcrdma_dissector::Transaction::steps) show when; otherwise only `call`, at the beginning, and `reply`, at
+//! the end. The total time of each phase is among the arguments of the slice.
 //!
-//! A call that waits when the capture ends begins a slice that nothing ends; viewers draw it up to their last event, which is the end
-//! of the capture. An RPC whose end is not known has a slice up to the last packet that was certainly part of it.
+//! A call that waits when the capture ends begins a slice without an end; viewers draw such a slice up to the last event,
+//! which is the end of the capture. An RPC with an unknown end has a slice up to the last packet that was certainly part of
+//! the RPC.
 //!
-//! Perfetto leaves out events with a time below zero, and slices that begin within another one of their thread and end after it, if only by
-//! a nanosecond.
+//! Perfetto leaves out events with a time below zero, and overlapping slices of one thread, if neither is within the other, even by a nanosecond.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -64,10 +64,9 @@ pub struct Traced {
     pub timed: u64,
     /// Calls that wait when the capture ends.
     pub waiting: u64,
-    /// RPCs whose slice is shorter than they may have been, because their end is not known.
+    /// RPCs whose slice may be too short, because the end of the RPC is not known.
     pub at_least: u64,
-    /// RPCs without a slice, because their beginning or the order of their frames is not known, or they began before the time from which
-    /// times count.
+    /// RPCs without a slice: the beginning or the order of the frames is unknown, or the RPC began before the zero of the time line.
     pub left_out: u64,
 }
 
@@ -121,8 +120,9 @@ impl<W: Write> Tracer<W> {
         Ok(Self { out, start: None, lanes: BTreeMap::new(), traced: Traced::default(), is_first: true })
     }
 
-    /// Sets the time from which times count, unless it is set: that of the first frame. Otherwise it is the beginning of the first RPC that
-    /// is taken, and another one may have begun before that and end later.
+    /// Sets the zero of the time line to the time of the first frame, unless the zero is already set. Without this call, the
+    /// beginning of the first RPC passed to `transaction` is the zero, although another RPC may have begun earlier and end
+    /// later.
     pub fn start_at(&mut self, first: Time) {
         self.start.get_or_insert(first);
     }
@@ -188,8 +188,8 @@ impl<W: Write> Tracer<W> {
         Ok((self.out, self.traced))
     }
 
-    /// The first lane of the connection whose last RPC has ended; a new one if there is none. RPCs come in the order in which
-    /// they end, so it has room until then.
+    /// Returns the first lane of the connection whose last RPC has ended, or a new lane. RPCs come in the order in which they
+    /// end, so the lane has room up to that time.
     fn lane(&mut self, transaction: &Transaction, began: Time, end: Option<Time>) -> io::Result<u32> {
         let Transaction { connection, reverse, from, to, .. } = *transaction;
         let is_new = !self.lanes.contains_key(&(connection, reverse));
@@ -231,7 +231,7 @@ impl<W: Write> Tracer<W> {
 }
 
 impl SliceEnd {
-    /// `None` if times of frames do not show it.
+    /// Returns the end of the slice. `None` if times of frames do not show the end.
     fn of(transaction: &Transaction) -> Option<Self> {
         let began = transaction.began?.time;
         if let Some(latency) = transaction.latency() {
@@ -263,7 +263,7 @@ impl SliceEnd {
         }
     }
 
-    /// Returns true unless it is before the beginning, as with a clock that was set back.
+    /// Returns true unless the end is before the beginning, as with a clock that was set back.
     fn is_after(self, began: Time) -> bool {
         self.time().is_none_or(|time| time >= began)
     }
@@ -283,15 +283,15 @@ impl SliceEnd {
     }
 }
 
-/// Microseconds from one time to another. Perfetto multiplies them by 1000 and cuts the fraction off: what is rounded down here would be a
-/// nanosecond less there, and a slice that ends with the one around it would end after it.
+/// Microseconds from one time to another, rounded up. Perfetto multiplies microseconds by 1000 and cuts off the fraction:
+/// rounded down, a slice would lose a nanosecond, and might seem to end after the slice around.
 fn since(from: Time, until: Time) -> f64 {
     let nanoseconds = until.0.saturating_sub(from.0);
     let microseconds = nanoseconds as f64 / 1e3;
     if ((microseconds * 1e3) as u64) < nanoseconds { microseconds.next_up() } else { microseconds }
 }
 
-/// Everything that the slice of an RPC says besides its time.
+/// Arguments of the slice of an RPC: all properties except time.
 fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
     let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
     let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
@@ -323,7 +323,7 @@ fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
     arguments
 }
 
-/// Returns the stretches of the phases, as far as they are known.
+/// Returns the stretches of the phases, if known.
 fn stretches(transaction: &Transaction) -> Vec<(Phase, Time, Time)> {
     let (Ok(Phases { call, reply, .. }), Some(began)) = (transaction.phases, transaction.began) else {
         return Vec::new();

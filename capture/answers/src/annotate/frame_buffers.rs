@@ -1,5 +1,4 @@
-//! Octets of frames that are held and let go in the same order, in memory that is used again: an allocation for each frame costs
-//! more than copying it.
+//! Octets of frames that are held and released in the same order, in reused memory: an allocation for each frame costs more than copying the frame.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,7 +9,7 @@ use rpcrdma_dissector::{Frame, LinkType, Time};
 /// Octets of a buffer, unless one frame has more.
 const SIZE: usize = 1 << 20;
 
-/// A [`Frame`] whose octets are kept in a buffer, together with those of others.
+/// A [`Frame`] whose octets are kept in a buffer that several frames share.
 #[derive(Clone, Debug)]
 pub struct KeptFrame {
     pub(super) number: u64,
@@ -30,7 +29,7 @@ impl KeptFrame {
         Self { number, time, link, octets: start..buffer.len(), length }
     }
 
-    /// The frame. `buffer` is the one that its octets were appended to.
+    /// Returns the frame. `buffer` is the buffer passed to [`KeptFrame::keep`].
     #[must_use]
     pub fn frame<'a>(&self, buffer: &'a [u8]) -> Frame<'a> {
         let Self { number, time, link, ref octets, length } = *self;
@@ -56,7 +55,7 @@ pub(crate) struct FrameBuffers {
 #[derive(Debug, Default)]
 struct FrameBuffer {
     octets: Vec<u8>,
-    /// Number of its frames that are held.
+    /// Number of held frames with octets in this buffer.
     frames: usize,
 }
 

@@ -1,9 +1,7 @@
-//! Writes the frames of a capture as they are, with comments on those that matter, as pcapng: Wireshark shows them
-//! beside each packet.
+//! Writes the frames of a capture unchanged, with comments on the important frames, as pcapng: Wireshark shows the comments beside each packet.
 //!
-//! The purpose of a frame becomes known later: a call's comment names its reply. So frames are held, up to 65,536 of
-//! them and 64 MiB. A comment on a frame that is already written goes on the next frame to be written, and names the
-//! frame it is about.
+//! The purpose of a frame becomes known later: the comment on a call names the reply. So frames are held, up to 65,536
+//! frames and 64 MiB. A comment on a frame that is already written goes on the next frame, and names the frame concerned.
 
 mod frame_buffers;
 
@@ -33,7 +31,7 @@ const CALLED: usize = 80;
 /// Octets that most comments have at most.
 const COMMENT: usize = 192;
 
-/// Takes frames and what is known of them, and writes a pcapng file.
+/// Takes frames and their RPCs, and writes a pcapng file.
 ///
 /// ```
 /// use rpcrdma_answers::annotate::Annotator;
@@ -72,14 +70,14 @@ pub struct Annotator<W: Write> {
     annotated: Annotated,
 }
 
-/// A frame that waits for its comments.
+/// Frame held for its comments.
 #[derive(Debug)]
 struct HeldFrame {
     frame: KeptFrame,
-    /// Comment that most frames have. It becomes text when the frame is written.
+    /// Comment that most frames have. The comment becomes text when the frame is written.
     packet: Option<PacketComment>,
     comments: Vec<String>,
-    /// The number of its first comments that are about RPCs: an RPC is known later than what else its frames show.
+    /// Number of comments about RPCs, which come first: an RPC is known later than the other facts about a frame.
     rpcs: usize,
 }
 
@@ -87,7 +85,7 @@ struct HeldFrame {
 #[derive(Debug)]
 struct PacketComment {
     step: Step,
-    /// The first and the last of them, counted from 1, and how many there are; `None` if not all are known.
+    /// First packet and last packet, counted from 1, and total number of packets; `None` if one of these is unknown.
     place: Option<(u64, u64, u64)>,
     /// Name of the call, and the XID.
     rpc: Arc<str>,
@@ -125,7 +123,7 @@ impl<W: Write> Annotator<W> {
         })
     }
 
-    /// Takes the next frame of the capture. It has to come before what is known of it.
+    /// Takes the next frame of the capture. Call this before the events of the frame.
     ///
     /// # Errors
     /// Where the file cannot be written.
@@ -140,8 +138,8 @@ impl<W: Write> Annotator<W> {
         Ok(())
     }
 
-    /// Comments on the frames of the call and of the reply, and, if its [steps](Transaction::steps) are known, on those of
-    /// RDMA Reads and RDMA Writes.
+    /// Comments on the frames of the call and of the reply. If the [steps](Transaction::steps) of the RPC are known, also
+    /// comments on the frames of RDMA Reads and RDMA Writes.
     pub fn transaction(&mut self, transaction: &Transaction) {
         let Transaction { call, reply, .. } = transaction;
         let called = called_within(CALLED, transaction);
@@ -161,8 +159,7 @@ impl<W: Write> Annotator<W> {
         self.comment(recovered.stamp.frame, |text| recovered_comment(text, recovered));
     }
 
-    /// Comments on the packets of RDMA Reads and RDMA Writes. If a frame was written before, they are left out: there may be
-    /// thousands.
+    /// Comments on the packets of RDMA Reads and RDMA Writes. A frame that was written already gets no such comment: there may be thousands.
     fn steps(&mut self, transaction: &Transaction, steps: &Steps) {
         let rpc = format!("{}, XID {:#010x}", OperationName::of_transaction(transaction), transaction.xid);
         let rpc: Arc<str> = rpc.into();
@@ -231,7 +228,7 @@ impl<W: Write> Annotator<W> {
         Ok(self.annotated)
     }
 
-    /// Comments on a frame of an RPC, before all else that is said of it.
+    /// Comments on a frame of an RPC, before all other comments on the frame.
     fn comment_on_rpc(&mut self, frame: u64, write: impl FnOnce(&mut String) -> fmt::Result) {
         self.comment(frame, write);
         if let Some(held) = self.held(frame)
@@ -279,7 +276,7 @@ impl<W: Write> Annotator<W> {
 }
 
 impl PacketComment {
-    /// Appends it. Most comments are of this kind, so it does without formatting.
+    /// Appends the comment. Most comments are of this kind, so the function avoids formatting.
     fn push(&self, text: &mut String) {
         text.push_str(self.step.name());
         if let Some((first, last, total)) = self.place {

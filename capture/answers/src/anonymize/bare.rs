@@ -1,12 +1,12 @@
 //! The innermost packet of a frame, as a frame of its own.
 //!
 //! ```text
-//! Ethernet, with tags or without      as it is
+//! Ethernet, with tags or without      unchanged
 //! InfiniBand, and in ERF              from the Local Route Header on
 //! everything else                     Ethernet without addresses, and the innermost network layer
 //! ```
-//! Cooked headers, the records of ERF, and encapsulations concern the place of the capture: interfaces, mirrors, tunnels. To keep
-//! one, each of its fields would have to be understood, and no command needs them to find an RPC. So a copy holds none.
+//! Cooked headers, the records of ERF, and encapsulations concern the place of the capture: interfaces, mirrors, tunnels.
+//! No command needs their fields to find an RPC, so a copy holds none of these.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::export::capture_file::ETHERNET;
 pub(super) const INFINIBAND: LinkType = LinkType(247);
 const MAC_ADDRESSES: [u8; 12] = [0; 12];
 
-/// A frame without what is around its innermost packet.
+/// Innermost packet of a frame, without the layers around the packet.
 pub(super) struct BareFrame<'a> {
     pub(super) link: LinkType,
     pub(super) octets: Cow<'a, [u8]>,
@@ -27,7 +27,7 @@ pub(super) struct BareFrame<'a> {
 }
 
 impl<'a> BareFrame<'a> {
-    /// The innermost packet of `frame`. A frame without a packet stays as it is, and is not understood.
+    /// Finds the innermost packet of `frame`. A frame without a packet stays unchanged, and is not understood.
     pub(super) fn of(frame: &Frame<'a>) -> Self {
         let (network, is_inside) = link::network_of_packet(frame);
         let (link, octets) = match network {

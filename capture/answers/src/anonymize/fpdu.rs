@@ -1,7 +1,7 @@
-//! One set-up frame or FPDU of iWARP: its understood octets, and the copy without its confidential content.
+//! One setup frame or FPDU of iWARP: the understood octets, and the copy without confidential content.
 //!
 //! ```text
-//! set-up frame  fixed (20)  RDMA Reads (4, enhanced only)  private data
+//! setup frame   fixed (20)  RDMA Reads (4, enhanced only)  private data
 //! FPDU          length (2)  DDP and RDMAP header (14 or 18)  data  pad  CRC (4); a marker (4) at every 512th octet
 //! ```
 
@@ -30,7 +30,7 @@ pub(super) struct StreamUnit {
     kind: UnitKind,
     /// Replacement for the data of the DDP segment. `None` for zeros.
     data: Option<Vec<u8>>,
-    /// The copy, once a part of it has been written. It does not change any more then.
+    /// The copy, once a part of the copy has been written. From then on, the copy does not change.
     copy: Option<Vec<u8>>,
 }
 
@@ -50,7 +50,7 @@ impl StreamUnit {
         Self { place: framed.place, original: framed.octets.clone(), kind, data: None, copy: None }
     }
 
-    /// Octets of memory it takes at most: the original, the replacement of the data, and the copy.
+    /// Maximum memory used, in octets: the original, the replacement of the data, and the copy.
     pub(super) const fn held(&self) -> usize {
         size_of::<Self>() + 3 * self.original.len()
     }
@@ -60,7 +60,7 @@ impl StreamUnit {
         self.place + self.original.len() as u64
     }
 
-    /// The data of its DDP segment, as far as it was captured, if that can carry this part of an RPC.
+    /// Captured data of the DDP segment, if a segment of this kind can carry this part of an RPC.
     pub(super) fn data(&self, part: PlacedPart) -> Option<Vec<u8>> {
         let UnitKind::Fpdu(markers) = self.kind else { return None };
         let mut room = Vec::new();
@@ -69,14 +69,14 @@ impl StreamUnit {
         carries(segment.opcode, part).then(|| segment.data.to_vec())
     }
 
-    /// Replaces the data of its DDP segment, unless a part of it has been written.
+    /// Replaces the data of the DDP segment, unless a part of the copy has been written.
     pub(super) fn put(&mut self, data: Vec<u8>) {
         if self.copy.is_none() {
             self.data = Some(data);
         }
     }
 
-    /// The copy, which stays as it is from now on.
+    /// Returns the copy, which does not change from now on.
     pub(super) fn copy(&mut self) -> &[u8] {
         let Self { place, original, kind, data, copy } = self;
         copy.get_or_insert_with(|| match *kind {
@@ -136,7 +136,7 @@ fn fpdu(place: u64, from: &[u8], markers: Markers, data: &[u8]) -> Vec<u8> {
     to
 }
 
-/// The copy of an FPDU without its markers; the CRC is zero.
+/// Copy of an FPDU without markers; the CRC is zero.
 fn content(from: &[u8], data: &[u8]) -> Vec<u8> {
     let mut to = vec![0; from.len()];
     keep(from, &mut to, 0..LENGTH_LEN);

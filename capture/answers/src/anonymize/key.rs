@@ -88,7 +88,7 @@ impl Replacer {
         Self { cipher, padding: padding.into(), mac, addresses: HashMap::new() }
     }
 
-    /// The replacement of an address of so many octets, at most 16; its other octets are ignored.
+    /// Replaces the first `octets` octets of an address, at most 16; the others are ignored.
     fn address(&mut self, address: [u8; 16], octets: usize) -> [u8; 16] {
         // An IPv4 address has another key in this table than an IPv6 address.
         let mut known = address;

@@ -1,4 +1,4 @@
-//! A datagram of connection management (InfiniBand Architecture, volume 1, section 12.6), without the names in it.
+//! A datagram of connection management (InfiniBand Architecture, volume 1, section 12.6), without names.
 //!
 //! ```text
 //! DETH (8)  MAD header (24)  local and remote communication ID (8)  …  private data
@@ -14,7 +14,7 @@ use super::octets::{keep, keep_private_data, put};
 const DETH: usize = 8;
 const COMMUNICATION_MANAGEMENT: u8 = 0x07;
 
-/// Writes what is not confidential of a datagram into zeros. `None` if it is not understood.
+/// Copies the non-confidential fields of a datagram to `to`, which begins as zeros. Returns `None` if the datagram is not understood.
 pub(super) fn rewrite(from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
     keep(from, to, 0..DETH);
     let (from, to) = (from.get(DETH..)?, to.get_mut(DETH..)?);

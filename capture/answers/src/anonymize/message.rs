@@ -1,6 +1,6 @@
 //! One message: the transport header, the RPC header, and the arguments or results.
 //!
-//! Each function returns as many octets as it was given. What it does not understand is zero.
+//! Each function returns as many octets as were passed in. Octets that a function does not understand become zero.
 
 use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType, RpcCall};
@@ -21,7 +21,7 @@ const PROCEDURE: usize = 12;
 pub(super) struct RpcContext {
     pub(super) procedure: Option<Procedure>,
     pub(super) is_callback: bool,
-    /// `true` if nothing but its number shows that the program is that of callbacks.
+    /// `true` if only the program number shows that this is the callback program.
     pub(super) is_guessed: bool,
     pub(super) security: Option<Security>,
     /// `true` if all of the message was captured.
@@ -37,7 +37,7 @@ pub(super) struct ChunkLengths {
     pub(super) payload: u64,
 }
 
-/// Octets that are rewritten: what they were, and what they become.
+/// Octets to rewrite, before and after.
 struct Rewrite<'a> {
     from: &'a [u8],
     to: Vec<u8>,
@@ -87,8 +87,8 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
     to
 }
 
-/// Keeps the words that show why a header is malformed: its XID, and words that are small or nothing but ones. Those are versions, procedures,
-/// flags and counts, and no part of a name.
+/// Keeps the words that show why a header is malformed: the XID, and words that are small or all ones. Such words are
+/// versions, procedures, flags and counts, and no part of a name.
 fn malformed(octets: &[u8], to: &mut [u8]) {
     const LONGEST: usize = 64;
     let is_small = |at: usize| octets.get(at..at + 4).is_some_and(is_small);
@@ -109,7 +109,7 @@ const fn is_small(word: &[u8]) -> bool {
     matches!(word, [0, 0, _, _] | [0xff, 0xff, 0xff, 0xff])
 }
 
-/// The copy of an RPC message, as far as it was captured. `xid` is the `rdma_xid` of its header.
+/// Copies an RPC message, as far as the message was captured. `xid` is the `rdma_xid` of the transport header.
 pub(super) fn rpc(xid: u32, payload: &[u8], known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Vec<u8> {
     let mut rewrite = Rewrite { from: payload, to: vec![0; payload.len()], reader: Reader::new(payload) };
     // Octets that are no RPC message may still begin with the XID.

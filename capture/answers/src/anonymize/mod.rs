@@ -3,15 +3,16 @@
 //!
 //! ```text
 //! frame ── FrameLayout ──→ held ──→ rewritten ──→ file
-//! Send, chunk ── message ──→ replacement for the data in its packets or FPDUs
+//! Send, chunk ── message ──→ replacement for the data in the packets or FPDUs
 //! ```
-//! A frame is its innermost packet (`bare.rs`). Its copy begins as zeros, and what is understood is written into it: `network.rs`
-//! for Ethernet, InfiniBand's link layer and IP, `packet.rs` and `management.rs` for InfiniBand packets, `segment.rs` for TCP, `fpdu.rs` and `streams.rs` for iWARP in it. The data of a packet stays zero
-//! unless a message is found in it: then `message.rs` keeps its structure, and replaces the values in it. So whatever is not
-//! understood, or becomes known too late, is overwritten, and never passed through.
+//! A frame stands for the innermost packet (`bare.rs`). The copy of a frame begins as zeros, and every understood field is
+//! written into the copy: `network.rs` does so for Ethernet, InfiniBand's link layer and IP, `packet.rs` and
+//! `management.rs` for InfiniBand packets, `segment.rs` for TCP, `fpdu.rs` and `streams.rs` for iWARP over TCP. The data of
+//! a packet stays zero unless a message is found in the data: then `message.rs` keeps the structure of the message, and
+//! replaces the values. Octets that are not understood, or become known too late, are overwritten, and never passed
+//! through.
 //!
-//! A message is known when its last packet is, and one in chunks when its RPC is over. So frames are held, up to 65,536 of them
-//! and 64 MiB.
+//! A message is known once the last packet has arrived, and a message in chunks once the RPC is over. So frames are held, up to 65,536 frames and 64 MiB.
 
 mod bare;
 mod bounds;
@@ -48,7 +49,7 @@ use packet::PacketLayout;
 use segment::SegmentLayout;
 use streams::{StreamEnds, StreamName, Streams};
 
-/// Takes frames and what is known of them, and writes a copy of the capture without its confidential content.
+/// Takes frames and their events, and writes a copy of the capture without confidential content.
 ///
 /// ```
 /// use rpcrdma_answers::anonymize::{Anonymizer, Key, config};
@@ -84,11 +85,11 @@ pub struct Anonymizer<W: Write> {
     octets: usize,
     /// The ends of RPC-over-RDMA connections.
     ends: HashSet<(Address, u32)>,
-    /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
+    /// Addresses of the ends of RPC-over-RDMA connections, and of refused connection requests.
     pairs: HashSet<[Address; 2]>,
-    /// Recent packets with replaced data: the copies of a packet that is there twice stay equal, as far as they were captured.
+    /// Recent packets with replaced data: two copies of the same packet stay equal, as far as both were captured.
     packets: HashMap<PacketName, ReplacedData>,
-    /// Octets of their data, as it was and replaced.
+    /// Total octets of the data in `packets`, original and replaced.
     packet_octets: usize,
     /// The FPDUs of iWARP.
     streams: Streams,
@@ -104,7 +105,7 @@ enum FrameLayout {
     Segment(SegmentLayout),
 }
 
-/// A frame that waits until it is known what is in it.
+/// Frame held until its content is known.
 #[derive(Debug)]
 struct UnreadFrame {
     number: u64,
@@ -113,11 +114,11 @@ struct UnreadFrame {
     octets: Vec<u8>,
     length: u32,
     layout: Result<FrameLayout, NotUnderstood>,
-    /// Replacement for its data. `None` for zeros.
+    /// Replacement for the data. `None` for zeros.
     data: Option<Vec<u8>>,
 }
 
-/// The common properties of all copies of a packet, apart from its data: destination, queue pair, sequence number, operation, and length.
+/// Properties that all copies of a packet share, apart from the data: destination, queue pair, sequence number, operation, and length.
 type PacketName = (Address, u32, u32, PacketKind, usize);
 
 /// The data of a packet.
@@ -203,7 +204,7 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
-    /// Takes the next frame of the capture. It has to come before what is known of it.
+    /// Takes the next frame of the capture. Call this before the events of the frame.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -320,7 +321,7 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
-    /// The octets of a chunk from its first one, as far as the frames with them are held.
+    /// Collects the octets of a chunk from the first octet on, as far as the frames of the chunk are held.
     fn gather(&mut self, stream: StreamName, placements: &[FramePlacement]) -> Vec<u8> {
         let mut payload = Vec::new();
         for placement in placements {
@@ -340,7 +341,7 @@ impl<W: Write> Anonymizer<W> {
         payload
     }
 
-    /// Writes octets to the packets or FPDUs that carried the octets that they replace.
+    /// Writes octets to the packets or FPDUs that carried the replaced octets.
     fn put(&mut self, stream: StreamName, placements: &[FramePlacement], octets: &[u8]) {
         for placement in placements {
             let Ok(at) = usize::try_from(placement.at) else { continue };
@@ -367,7 +368,7 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
-    /// The place of a frame among those that are held.
+    /// Index of a frame among the held frames.
     fn place(&self, frame: u64) -> Option<usize> {
         usize::try_from(frame.checked_sub(self.held.front()?.number)?).ok()
     }
@@ -406,7 +407,7 @@ impl<W: Write> Anonymizer<W> {
         self.file.frame(frame, None::<&str>)
     }
 
-    /// The copy of a frame with an InfiniBand packet. `None` if it belongs to no RPC-over-RDMA connection.
+    /// Copies a frame with an InfiniBand packet. `None` if the packet belongs to no RPC-over-RDMA connection.
     fn packet(&mut self, held: &UnreadFrame, layout: &PacketLayout) -> Option<Vec<u8>> {
         let (source, destination) = (layout.source, layout.destination);
         let is_ours = match layout.is_management {
@@ -436,7 +437,7 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
-    /// The copy of a frame with a TCP segment. `None` if it belongs to no RPC-over-RDMA connection.
+    /// Copies a frame with a TCP segment. `None` if the segment belongs to no RPC-over-RDMA connection.
     fn segment(&mut self, held: &UnreadFrame, layout: &SegmentLayout) -> Option<Vec<u8>> {
         let data = self.streams.copy(layout, held.data().unwrap_or_default())?;
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
@@ -460,7 +461,7 @@ impl UnreadFrame {
 }
 
 impl FrameLayout {
-    /// Finds the parts of a frame; `None` if not all of its headers are understood.
+    /// Finds the parts of a frame; `None` if some header is not understood.
     fn of(frame: &Frame<'_>) -> Option<Self> {
         let packet = PacketLayout::of(frame).map(Self::Packet);
         packet.or_else(|| SegmentLayout::of(frame).map(Self::Segment))

@@ -18,7 +18,7 @@ const LRH: usize = 8;
 /// The most VLAN tags of a frame.
 const TAGS: usize = 4;
 
-/// Offset of the network layer in a frame, and its kind.
+/// Kind of the network layer of a frame, and the layer's offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NetworkLayout {
     link: LinkKind,
@@ -44,7 +44,7 @@ pub(super) enum NetworkKind {
 }
 
 impl NetworkLayout {
-    /// Finds the network layer; `None` if the frame is neither Ethernet nor InfiniBand, or its network layer is none of these.
+    /// Finds the network layer; `None` if the frame is neither Ethernet nor InfiniBand, or the network layer is of another kind.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         match frame.link {
             ETHERNET => Self::in_ethernet(frame),
@@ -125,7 +125,7 @@ impl NetworkLayout {
         Some(())
     }
 
-    /// Makes the checksum of IPv4 right if it was, and wrong if it was wrong.
+    /// Writes a right IPv4 header checksum if the original was right, and a wrong one if the original was wrong.
     pub(super) fn header_checksum(self, from: &[u8], to: &mut [u8]) {
         if self.kind == NetworkKind::Ipv4 {
             let header = self.at..self.at + IPV4;
@@ -133,7 +133,7 @@ impl NetworkLayout {
         }
     }
 
-    /// The sum over the transport layer of `length` octets, with the pseudo-header. `None` if not all of it was captured.
+    /// Sum over the transport layer of `length` octets, with the pseudo-header. `None` if a part of the layer was not captured.
     pub(super) fn transport_sum(self, octets: &[u8], protocol: u8, length: usize) -> Option<u16> {
         let addresses = match self.kind {
             NetworkKind::Ipv4 => self.at + 12..self.at + IPV4,
@@ -154,7 +154,7 @@ pub(super) fn lids(from: &[u8], to: &mut [u8], places: [usize; 2], replacer: &mu
     Some(())
 }
 
-/// Writes the checksum at `at`. `sum_of` adds up what it covers, including itself.
+/// Writes the checksum at `at`. `sum_of` sums the covered octets, including the checksum.
 pub(super) fn checksum(from: &[u8], to: &mut [u8], at: usize, sum_of: impl Fn(&[u8]) -> Option<u16>) {
     let original = from.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |octets| u16::from_be_bytes(*octets));
     // In UDP there is none then; elsewhere the adapter was to compute it.

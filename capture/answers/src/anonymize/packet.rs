@@ -1,6 +1,6 @@
-//! One frame with an InfiniBand packet: its understood octets, and the copy without its confidential content.
+//! One frame with an InfiniBand packet: the understood octets, and the copy without confidential content.
 //!
-//! The copy begins as zeros. Only what is understood is written into it, so what is not understood cannot pass.
+//! The copy begins as zeros. Only understood fields are written into the copy, so an unknown field cannot pass.
 
 use core::ops::Range;
 
@@ -26,7 +26,7 @@ pub(super) struct PacketLayout {
     transport: usize,
     /// From the beginning of the transport header to the ICRC, on the wire.
     pub(super) transport_length: usize,
-    /// The data after the transport headers, as far as it was captured.
+    /// Data after the transport headers, as far as the data was captured.
     pub(super) data: Range<usize>,
     /// `true` if the last transport header is immediate data, which may be anything.
     has_immediate: bool,
@@ -45,7 +45,7 @@ pub(super) struct PacketLayout {
 }
 
 impl PacketLayout {
-    /// Finds the parts of a frame; `None` if not all of its headers are understood.
+    /// Finds the parts of a frame; `None` if some header is not understood.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         let Content::InfiniBand(packet) = link::decode(frame) else { return None };
         let network = NetworkLayout::of(frame)?;
@@ -105,7 +105,7 @@ impl PacketLayout {
         Some(to)
     }
 
-    /// Makes checksums right if they were, and wrong if they were wrong.
+    /// Writes right checksums if the original ones were right, and wrong ones otherwise.
     fn checksums(&self, frame: &Frame<'_>, to: &mut [u8]) {
         // The ICRC does not cover the checksums of IP and UDP, and these cover the ICRC.
         let icrc = self.transport + self.transport_length;
@@ -124,7 +124,7 @@ impl PacketLayout {
     }
 }
 
-/// Writes the ICRC at `at`, and the VCRC after it if the frame has one: right if they were, and wrong if they were wrong.
+/// Writes the ICRC at `at`, and the VCRC after the ICRC if the frame has one: right if the original was right, and wrong otherwise.
 fn crcs(CrcVerdict { icrc, vcrc }: CrcVerdict, frame: &Frame<'_>, to: &mut [u8], at: usize) {
     if let Some(right) = right_icrc(&Frame { data: to, ..*frame }) {
         put(to, at, &(if icrc { right } else { !right }).to_le_bytes());

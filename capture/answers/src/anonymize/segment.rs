@@ -1,4 +1,4 @@
-//! One frame with a TCP segment: its understood octets, and the copy without its confidential content.
+//! One frame with a TCP segment: the understood octets, and the copy without confidential content.
 
 use core::ops::Range;
 
@@ -27,9 +27,9 @@ pub(super) type TcpEnd = (Address, u16);
 #[derive(Clone, Debug)]
 pub(super) struct SegmentLayout {
     network: NetworkLayout,
-    /// The header, as far as it was captured: the options may be cut.
+    /// The header, as far as the header was captured: the options may be cut.
     header: Range<usize>,
-    /// Octets after the header, as far as they were captured.
+    /// Captured octets after the header.
     pub(super) data: Range<usize>,
     /// Octets of header and data on the wire.
     length: usize,
@@ -40,7 +40,7 @@ pub(super) struct SegmentLayout {
 }
 
 impl SegmentLayout {
-    /// Finds the parts of a frame; `None` if not all of its headers are understood.
+    /// Finds the parts of a frame; `None` if some header is not understood.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         let Content::Tcp(segment) = link::decode(frame) else { return None };
         let network = NetworkLayout::of(frame).filter(|network| network.is_ip())?;

@@ -1,8 +1,8 @@
-//! The streams of iWARP connections: set-up frames and FPDUs by their places, and what takes their place in the copy.
+//! Streams of iWARP connections: setup frames and FPDUs by place, with the copies that replace the originals.
 //!
-//! A segment may hold several FPDUs, and parts of them, and hold them again when it is sent again. So the copy of a segment is made
-//! of the copies of the FPDUs in it. One is used only if its original is octet by octet what the segment holds: a port may be
-//! used again with the same sequence numbers.
+//! A segment may hold several FPDUs, or parts of FPDUs, and again when the segment is retransmitted. So the copy of a
+//! segment is made of the copies of FPDUs. The copy of an FPDU is used only if the original equals the octets of the
+//! segment: a port may be used again with the same sequence numbers.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -13,15 +13,15 @@ use super::bounds::{HELD_OCTETS, REMEMBERED};
 use super::fpdu::StreamUnit;
 use super::segment::{SegmentLayout, TcpEnd};
 
-/// The most octets of an FPDU: its length has 16 bits.
+/// Maximum length of an FPDU in octets: the length field has 16 bits.
 const LONGEST_UNIT: u64 = 1 << 17;
 
 /// Sender and receiver of a stream.
 pub(super) type StreamEnds = (TcpEnd, TcpEnd);
-/// A connection by its key, and the end that sends.
+/// Key of a connection, and the end that sends.
 type StreamKey = (u64, Side);
 
-/// A connection by its number, and the end that sends.
+/// Number of a connection, and the end that sends.
 #[derive(Clone, Copy)]
 pub(super) struct StreamName {
     pub(super) connection: u32,
@@ -32,7 +32,7 @@ pub(super) struct StreamName {
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     units: HashMap<StreamKey, BTreeMap<u64, StreamUnit>>,
-    /// In the order in which they came.
+    /// Streams in order of arrival.
     order: VecDeque<(StreamEnds, StreamKey, u64)>,
     /// Memory used by the segments, in octets.
     octets: usize,

@@ -40,7 +40,7 @@ impl Chance {
         self.is_within(Limit(SIGNIFICANT))
     }
 
-    /// `true` if a difference is taken for a real one among those with this limit.
+    /// `true` if a difference counts as real among several tests with this limit.
     pub(super) fn is_within(self, limit: Limit) -> bool {
         self.0.is_some_and(|probability| probability <= limit.0)
     }

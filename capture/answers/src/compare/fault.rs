@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::chance::{Chance, Limit};
 
-/// RPCs with a fault, among those of which it is known whether they have it.
+/// Number of RPCs with a fault, and of RPCs known to have or to lack the fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FaultCount {
     pub(super) known: u64,
     pub(super) faulty: u64,
-    /// Times that an RPC with the fault followed one without it, or was the first.
+    /// Number of runs of consecutive RPCs with the fault.
     runs: u64,
     is_last_faulty: bool,
 }
@@ -23,8 +23,7 @@ impl FaultCount {
         self.is_last_faulty = is_faulty;
     }
 
-    /// Adds the counts of another operation. A total has no runs: it is judged only if one side has no fault, and then they do
-    /// not count.
+    /// Adds the counts of another operation. A total has no runs: a total is judged only if one side has no fault, and then runs do not count.
     pub(super) const fn add(&mut self, other: Self) {
         self.known += other.known;
         self.faulty += other.faulty;
@@ -98,9 +97,9 @@ impl FaultChange {
     }
 }
 
-/// RPCs that follow each other and together are worth one independent RPC: faults come in bursts. A process in which each RPC depends
-/// on the one before it has the probabilities to begin and to end a run that the runs show. If one side has no fault at all, the
-/// other shows something new, and each RPC counts.
+/// Number of consecutive RPCs that together are worth one independent RPC: faults come in bursts. The runs show the
+/// probability that a run begins or ends, in a process in which each RPC depends on the RPC before. If one side has no
+/// fault at all, the other shows something new, and each RPC counts.
 fn run_time(before: FaultCount, after: FaultCount) -> f64 {
     if before.faulty == 0 || after.faulty == 0 {
         return 1.0;

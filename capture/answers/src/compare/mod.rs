@@ -102,8 +102,7 @@ impl ComparedRule {
 }
 
 impl Comparison {
-    /// Compares two captures. A percentile of the latency, and the share of RPCs with a fault, may grow by `tolerance`, a fraction of
-    /// what it was.
+    /// Compares two captures. A percentile of the latency, and the share of RPCs with a fault, may grow by `tolerance`, a fraction of the earlier value.
     #[must_use]
     pub fn new(before: &Comparand, after: &Comparand, tolerance: f64) -> Self {
         let names: BTreeSet<_> = before.operations.keys().chain(after.operations.keys()).collect();
@@ -143,12 +142,12 @@ impl Comparison {
         }
     }
 
-    /// `true` if the second capture is worse: more calls are unanswered, RPCs fail or packets are sent again, an operation became slower, or
-    /// a rule is broken (severity error) that the first did not break.
+    /// `true` if the second capture is worse: more calls are unanswered, RPCs fail or packets are retransmitted, an operation
+    /// became slower, or a rule is broken (severity error) that the first did not break.
     ///
-    /// Chance alone makes it `true` in at most 1 of 100 comparisons. The tests of all operations share half of that. Those of the total have
-    /// the other half for themselves, so that they find as much among many operations as in one. Calls without a reply in the second
-    /// capture only are a regression however few there are.
+    /// Chance alone makes the result `true` in at most 1 of 100 comparisons. The tests of all operations share half of that.
+    /// The tests of the total have the other half alone, so a total of many operations is judged as strictly as the total of
+    /// one. Calls without a reply in the second capture only are a regression, even if there is only one.
     #[must_use]
     pub fn is_regression(&self) -> bool {
         self.total.regression

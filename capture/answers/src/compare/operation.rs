@@ -82,8 +82,8 @@ impl PerOperation {
         }
     }
 
-    /// Its faults, if the capture ended then. A call that had waited for no longer than `slowest`, the greatest latency of the
-    /// operation, was not left without a reply.
+    /// Faults of the operation, if the capture ended at `ended`. A call that had waited for at most `slowest`, the greatest
+    /// latency of the operation, does not count as unanswered.
     fn faults(&self, ended: Time, slowest: Option<u64>) -> Faults {
         let mut faults = self.faults;
         for called in &self.waiting {
@@ -97,7 +97,7 @@ impl PerOperation {
     }
 }
 
-/// `true` if the reply is missing, and not only from the capture, although it is not known what is owed.
+/// `true` if the reply is missing, and not only from the capture, although the next expected packet is unknown.
 const fn is_reply_missing(reason: OwedUnknown) -> bool {
     matches!(
         reason,
@@ -171,7 +171,7 @@ impl FaultsObject {
         }
     }
 
-    /// RPCs with each fault, and those of which it is known whether they have it.
+    /// Count of RPCs with each fault, and of RPCs that are known to have or to lack the fault.
     const fn each(&self) -> [(u64, u64); 3] {
         let Self { unanswered, answer_known, failed, status_known, retransmitted, recovery_known, .. } = *self;
         [(unanswered, answer_known), (failed, status_known), (retransmitted, recovery_known)]
@@ -208,7 +208,7 @@ impl FaultChanges {
         }
     }
 
-    /// Each fault on both sides, as [`FaultsObject::each`] has it, and its change.
+    /// Each fault on both sides, in the order of [`FaultsObject::each`], and the change of each.
     pub(super) fn of_sides(
         &self,
         before: &FaultsObject,
@@ -332,7 +332,7 @@ impl ComparandObject {
 type Ended<'a> = (Option<&'a PerOperation>, Time);
 
 impl ComparedOperation {
-    /// Compares an operation in two captures; also returns its faults in each.
+    /// Compares an operation in two captures; also returns the faults in each.
     pub(super) fn new(name: &str, sides: [Ended<'_>; 2], tolerance: f64) -> (Self, [Faults; 2]) {
         let latencies = sides.iter().filter_map(|(side, _)| Some(&(*side)?.latency));
         let slowest = latencies.filter(|latency| latency.count > 0).map(|latency| latency.max).max();
@@ -362,7 +362,7 @@ impl ComparedOperation {
         (compared, counted)
     }
 
-    /// The growth of a number, as a fraction of what it was before.
+    /// Growth of a number, as a fraction of the earlier value.
     fn change(&self, of: fn(&ComparandObject) -> Option<u64>) -> Option<f64> {
         let value = |side: &Option<ComparandObject>| side.as_ref().and_then(of);
         let (before, after) = (value(&self.before)? as f64, value(&self.after)? as f64);
@@ -412,8 +412,7 @@ impl ComparedOperation {
         (self.p99_change, self.p99_significance)
     }
 
-    /// Tests of this operation that could find a difference. Which are too small to tell does not depend on the difference, so they
-    /// do not count.
+    /// Tests of this operation that could find a difference. Tests with too few values do not count, because size does not depend on the difference.
     pub(super) fn tests(&self) -> impl Iterator<Item = Chance> {
         let sides = self.before.as_ref().zip(self.after.as_ref());
         let faults = sides.map(|(before, after)| self.faults.tests(&before.faults, &after.faults));
@@ -421,19 +420,19 @@ impl ComparedOperation {
         latencies.into_iter().chain(faults.into_iter().flatten()).filter(|chance| chance.is_known())
     }
 
-    /// Decides if it is a regression among all operations, whose tests have this limit.
+    /// Decides if the operation is a regression among all operations, whose tests have this limit.
     pub(super) fn judge(&mut self, limit: Limit, tolerance: f64) {
         let is_slower = || self.has_latency(|change| change > tolerance, |chance| chance.is_within(limit));
         self.regression = self.faults.any_worse(limit) || self.is_latency_comparable() && is_slower();
     }
 
-    /// `true` if it is worse or slower by itself, and not among all operations.
+    /// `true` if the operation is worse or slower by itself, but not among all operations.
     pub(super) const fn may_be_chance(&self) -> bool {
         matches!(self.outcome, Outcome::Worse | Outcome::Slower) && !self.regression
     }
 }
 
-/// Growth of a percentile, as a fraction of what it was before, and its significance.
+/// Growth of a percentile, as a fraction of the earlier value, and the significance of the growth.
 type Growth = (Option<f64>, Chance);
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! A test of two series of latencies: does one tend to have the larger values?
 //!
-//! It is the rank test of Mann, Whitney and Wilcoxon, which asks how often a value of one series is larger than a value of the
-//! other. Latencies are far from a normal distribution, and a few of them can be a thousand times the others: the test uses only
-//! which is larger, so those do not decide it. A second test asks the same of the slowest values alone, because a tail of a few
-//! in a hundred hardly changes the ranks of all.
+//! The test is the rank test of Mann, Whitney and Wilcoxon, which asks how often a value of one series is larger than a
+//! value of the other. Latencies are far from a normal distribution, and a few can be a thousand times the others: the test
+//! uses only the order of the values, so a few extremes do not decide the result. A second test compares only the slowest
+//! values, because a tail of a few in a hundred hardly changes the ranks of all.
 //!
-//! Latencies that follow each other resemble each other, so a series of them says less than as many independent values: the test
-//! counts it as fewer. By how many is estimated from the autocorrelation of its ranks.
+//! Consecutive latencies resemble each other, so a series says less than as many independent values: the test counts a
+//! series as fewer values. The reduction is estimated from the autocorrelation of the ranks.
 
 use super::chance::Chance;
 use super::series::Series;
@@ -15,11 +15,11 @@ use super::series::Series;
 const FEWEST: usize = 8;
 /// The fewest independent values that a series has to be worth.
 const FEWEST_INDEPENDENT: f64 = 5.0;
-/// The slowest values that are expected of each series, if they do not differ: so many at least ...
+/// The slowest values expected of each series, if the series do not differ: at least this number ...
 const TAIL: usize = 6;
 /// ... and one in so many.
 const TAIL_SHARE: usize = 50;
-/// The fewest of them, as independent values.
+/// Minimum number of slowest values, as independent values.
 const FEWEST_OF_TAIL: f64 = 2.5;
 
 /// Chance of a difference between two series, two-sided: of all values, and of the slowest.
@@ -47,9 +47,9 @@ impl Chances {
     }
 }
 
-/// Ranks of the values of two series taken together, by the part that they fall into.
+/// Ranks of the values of two series taken together, by histogram part.
 struct Ranks {
-    /// For each part, the values below it, and those in it.
+    /// For each part, the count of values below the part, and of values in the part.
     parts: Vec<(usize, usize)>,
     values: usize,
 }
@@ -85,7 +85,7 @@ impl Ranks {
         series.iter().map(rank).collect()
     }
 
-    /// Values that are not among the slowest; `None` if there are too few to tell those from the others.
+    /// Number of values that are not among the slowest; `None` if there are too few to separate the slowest.
     fn below_tail(&self, shorter: usize) -> Option<usize> {
         let tail = (TAIL * self.values).div_ceil(shorter).max(self.values.div_ceil(TAIL_SHARE));
         let most = self.values / 8;
@@ -121,8 +121,8 @@ impl Pair {
         if self.shorter() as f64 / time < FEWEST_INDEPENDENT { Chance::TOO_FEW } else { self.chance(time) }
     }
 
-    /// Compares the `slowest` of those that `all` has. They may come in stretches in which most are not among the slowest, so
-    /// any dependence of all counts too.
+    /// Compares only the `slowest` values of the series in `all`. Slow values may come in stretches that contain mostly other
+    /// values, so any dependence of all values counts too.
     fn compare_tail(&self, slowest: usize, all: &Self) -> Chance {
         let time = self.correlation_time_of_few().max(all.correlation_time_of_few());
         let expected = slowest as f64 * self.shorter() as f64 / self.all();
@@ -137,8 +137,8 @@ impl Pair {
         (self.one.len() + self.other.len()) as f64
     }
 
-    /// Chance of the difference, if so many numbers that follow each other are worth one. The variance is that of few
-    /// numbers, so it is Student's distribution, turned into a normal one (Wallace, 1959).
+    /// Chance of the difference, if `time` consecutive numbers are worth one. The variance is that of few numbers, so the
+    /// distribution is Student's, turned into a normal one (Wallace, 1959).
     fn chance(&self, time: f64) -> Chance {
         let (t, freedom) = (self.deviation / time.sqrt(), (self.all() / time - 2.0).max(1.0));
         let normal = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt();
@@ -154,11 +154,11 @@ impl Pair {
         of(&self.one) + of(&self.other)
     }
 
-    /// Numbers that follow each other and together are worth one independent number: 1 if each is independent of those before it.
+    /// Count of consecutive numbers that together are worth one independent number: 1 if the numbers are independent.
     ///
-    /// The autocorrelations are added up in pairs, as long as these decrease and are positive (Geyer's initial monotone sequence,
-    /// 1992). In a short series they come out too low, so the result is at least that of a process of first order with the same
-    /// correlation of neighbours, corrected for that bias (Kendall, 1954).
+    /// The autocorrelations are added up in pairs, as long as the pairs decrease and are positive (Geyer's initial monotone
+    /// sequence, 1992). In a short series the autocorrelations come out too low, so the result is at least that of a process of
+    /// first order with the same correlation of neighbours, corrected for that bias (Kendall, 1954).
     fn correlation_time(&self) -> f64 {
         let (variance, shorter) = (self.covariance(0), self.shorter());
         if variance <= 0.0 {
@@ -187,8 +187,8 @@ impl Pair {
     }
 }
 
-/// By how many standard deviations the mean of the second numbers is above that of the first; 0 if all are equal. Of all ways to divide the
-/// same numbers among two series, so many of each, it has mean 0 and variance 1.
+/// Distance of the two means in standard deviations, positive if the second mean is larger; 0 if all numbers are equal.
+/// Over all ways to divide the same numbers among two series of these lengths, the distance has mean 0 and variance 1.
 fn deviation(one: &[f64], other: &[f64]) -> f64 {
     let (n, m) = (one.len() as f64, other.len() as f64);
     let mean_of_all = (mean(one) * n + mean(other) * m) / (n + m);

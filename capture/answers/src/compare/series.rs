@@ -1,11 +1,11 @@
-//! The latencies of an operation, in the order in which its RPCs ended, in bounded memory.
+//! Latencies of an operation, in the order in which the RPCs ended, in bounded memory.
 
 use crate::stats::part;
 
 /// The most latencies that are kept. Of more, one of every two is kept, chosen at random, then one of every four, and so on.
 const KEPT: usize = 32_768;
 
-/// Latencies as the parts of a histogram that they fall into.
+/// Latencies as indexes of histogram parts.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     parts: Vec<u16>,
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// The first numbers of SplitMix64 with the seed 0, as its author's program prints them.
+    /// The expected numbers are the first numbers of SplitMix64 with the seed 0, as the author's program prints the numbers.
     #[test]
     fn the_numbers_are_those_of_splitmix64() {
         let mut random = Random(0);

@@ -15,7 +15,7 @@ pub(super) struct PacketCounts {
 }
 
 impl PacketCounts {
-    /// Takes those of one end.
+    /// Adds the packets of one end.
     pub(super) const fn put(&mut self, counts: &Counts) {
         self.all += counts.packets;
         self.sent_again += counts.retransmitted + counts.replaced;

@@ -20,7 +20,7 @@ const SNAPLEN: u32 = 262_144;
 /// Times in pcapng are in units of 10 to the power of minus this, in seconds.
 const RESOLUTION: u8 = 9;
 
-/// Octets of pcapng blocks that are gathered before they are written.
+/// Minimum size of a gathered write of pcapng blocks, in octets.
 const GATHERED: usize = 1 << 18;
 
 /// A frame to write.
@@ -36,7 +36,7 @@ pub(crate) struct WrittenFrame<'a> {
 /// A capture file in either format.
 #[derive(Debug)]
 pub(crate) enum CaptureFile<W: Write> {
-    /// A pcap file to which nothing has been written: the first frame says its link type. `None` after an error.
+    /// A pcap file to which nothing has been written: the first frame determines the link type of the file. `None` after an error.
     #[cfg_attr(not(feature = "anonymize"), allow(dead_code, reason = "only `anonymize` begins in this way"))]
     Begun(Option<W>),
     Pcap(LinkType, PcapFile<W>),
@@ -49,7 +49,7 @@ pub(crate) struct PcapFile<W: Write>(PcapWriter<W>);
 
 /// A pcapng file.
 ///
-/// A block is written in dozens of small pieces. So blocks are written to memory, and many of them to the file at once.
+/// A block is written in dozens of small pieces. So blocks are gathered in memory, and written to the file together.
 pub(crate) struct PcapngFile<W: Write> {
     blocks: PcapNgWriter<Vec<u8>>,
     write: W,

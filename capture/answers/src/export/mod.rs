@@ -1,16 +1,16 @@
 //! Writes rebuilt RPCs as RPC over TCP, so that any tool for NFS over TCP can read them.
 //!
 //! Each connection becomes a TCP connection from a reserved port of the client to port 2049 of the server, with the
-//! addresses of the capture; RPCs in the reverse direction go over the same one. A message takes as many segments as it
-//! needs, preceded by the record mark of RFC 5531 section 11. An InfiniBand local identifier, which is not an IP address,
-//! becomes one in 198.18.0.0/16 with the identifier in its last two octets.
+//! addresses of the capture; RPCs in the reverse direction go over the same connection. A message takes as many segments as
+//! needed, preceded by the record mark of RFC 5531 section 11. An InfiniBand local identifier, which is not an IP address,
+//! becomes an address in 198.18.0.0/16 with the identifier in the last two octets.
 //!
-//! A call has the time of its first packet, and its reply comes as much later as the RPC took. If the latency is not known,
-//! the reply has the time at which it was captured.
+//! A call has the time of the first packet, and the reply follows after the latency of the RPC. If the latency is unknown,
+//! the reply has the time of capture.
 //!
-//! An RPC is known only when its reply is, and its call is older than that. So messages are held, up to 4096 of them
-//! and 64 MiB, and written in the order of their times. A message that comes later than that follows younger ones;
-//! even then its time is right, and so are the sequence numbers, which follow the order in the file.
+//! An RPC is known only once the reply is, and the call is older. So messages are held, up to 4096 messages and 64 MiB, and
+//! written in the order of time. A message that comes too late follows younger ones in the file; even then the time is
+//! right, and so are the sequence numbers, which follow the order in the file.
 
 pub(super) mod capture_file;
 pub(super) mod tcp;
@@ -30,15 +30,15 @@ use tcp::ExportedStream;
 
 /// The port of the server (RFC 8881 section 2.9.3).
 const NFS_PORT: u16 = 2049;
-/// The most messages that are held to put them in order.
+/// Maximum number of messages held for sorting.
 const HELD_MESSAGES: usize = 4096;
-/// The most octets of messages that are held to put them in order.
+/// Maximum octets of messages held for sorting.
 const HELD_OCTETS: usize = 64 << 20;
 /// Connections that are remembered; past that the oldest would start over, on another port.
 const STREAMS: usize = 8192;
 /// Reason for a message that parses as RPC-over-RDMA but carries no RPC message.
 const NO_RPC: &str = "what the message carries is no RPC message";
-/// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is its length.
+/// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is the length of the fragment.
 const LAST_FRAGMENT: u32 = 0x8000_0000;
 
 /// Takes transactions and writes a capture of RPC over TCP.
@@ -79,9 +79,9 @@ pub struct Exported {
     pub calls: u64,
     /// Replies that were written.
     pub replies: u64,
-    /// Replies that were written with the time of their capture, because the capture does not show when they arrived.
+    /// Replies written with the time of capture, because the capture does not show when the client had the reply.
     pub arrivals_unknown: u64,
-    /// RPCs that were left out, because their call could not be rebuilt and a reply cannot be read without its call.
+    /// RPCs left out because the call could not be rebuilt: a reply cannot be read without the call.
     pub left_out: u64,
     /// RPCs of which only the call was written: the reply is in the capture but could not be rebuilt.
     pub replies_left_out: u64,
@@ -138,7 +138,7 @@ impl<W: Write> Exporter<W> {
         }
     }
 
-    /// Takes a transaction. Its messages are written after those before them.
+    /// Takes a transaction. The messages of a transaction are written after all earlier messages.
     ///
     /// # Errors
     /// Where the file cannot be written.
@@ -238,7 +238,7 @@ impl<W: Write> Exporter<W> {
     }
 }
 
-/// A frame to write. It is no longer than an IP packet.
+/// An Ethernet frame to write, no longer than an IP packet.
 fn ethernet(time: Time, frame: &[u8]) -> WrittenFrame<'_> {
     WrittenFrame { time, link: ETHERNET, data: Cow::Borrowed(frame), length: frame.len() as u32 }
 }
@@ -274,8 +274,8 @@ fn record(half: &Half, is_right: fn(&[u8]) -> bool) -> Result<Vec<u8>, &'static 
     if is_right(record.get(4..).unwrap_or_default()) { Ok(record) } else { Err(NO_RPC) }
 }
 
-/// The port of a client. Reserved ports come first, as with NFS clients, except those of well-known protocols, for
-/// which a tool might mistake the stream. Then come the dynamic ports.
+/// Port of a client. Reserved ports come first, as with NFS clients, except the ports of well-known protocols, because a
+/// tool might mistake the stream for one. Then come the dynamic ports.
 const fn client_port(connection: u16) -> u16 {
     const RESERVED: u16 = 706;
     const RESERVED_COUNT: u16 = 96;

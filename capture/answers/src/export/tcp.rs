@@ -1,4 +1,4 @@
-//! A TCP connection as it would appear in a capture: Ethernet frames with an IP header, a TCP header, and data.
+//! A TCP connection as captured: Ethernet frames with an IP header, a TCP header, and data.
 //!
 //! ```text
 //! +----------------+--------------------+-----------------+---------
@@ -15,7 +15,7 @@ enum IpNetwork {
     V6(Sides<[u8; 16]>),
 }
 
-/// One TCP connection; the [`Side::Active`] end is the one that opened it.
+/// One TCP connection; the [`Side::Active`] end opened the connection.
 #[derive(Clone, Debug)]
 pub(crate) struct ExportedStream {
     network: IpNetwork,

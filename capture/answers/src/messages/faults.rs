@@ -1,4 +1,4 @@
-//! Errors in a message, and the part of it that the capture lacks.
+//! Errors in a message, and the part of the message that the capture lacks.
 
 use rpcrdma::error::{DecodeError, Role};
 use rpcrdma_dissector::check::send::Finding;

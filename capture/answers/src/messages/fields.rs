@@ -1,6 +1,6 @@
-//! The fields of a transport header one after the other, as far as they can be read (RFC 8166 section 4.1).
+//! Fields of a transport header, one after the other, up to the first unreadable field (RFC 8166 section 4.1).
 //!
-//! In version 2 (its drafts), other words come between the first four and the lists:
+//! In the drafts of version 2, other words come between the first four and the lists:
 //!
 //! ```text
 //! family A    flags | inv_handle 1 PHLOO ... 0 | 1 n HLOO ... 0 | 1 n HLOO ... or 0
@@ -9,8 +9,8 @@
 //! family B    the same without flags; rdma_remaining; the Call chunk before inv_handle
 //! ```
 //!
-//! Decoding yields a whole header or an error. People who look for a fault, and programs that report one, also want
-//! what comes before it, so this walks through the fields.
+//! Decoding yields a whole header or an error. People who look for a fault, and programs that report one, also want the
+//! fields before the fault, so this module walks through the fields.
 //!
 //! ```text
 //! xid vers credit proc | align thresh | 1 PHLOO ... 0 | 1 n HLOO ... 0 | 1 n HLOO ... or 0
@@ -24,7 +24,7 @@ use rpcrdma::v1::{self, ErrorBody};
 use rpcrdma::v2::{Credit, ErrorCode, Family, PropertyId, family_a, family_b};
 use rpcrdma_dissector::{Dialect, Message};
 
-/// The readable part of a message: nothing, if its beginning is missing.
+/// Readable part of a message: empty if the beginning of the message is missing.
 pub(crate) fn readable(message: &Message) -> &[u8] {
     message.readable()
 }
@@ -32,15 +32,15 @@ pub(crate) fn readable(message: &Message) -> &[u8] {
 /// A field of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// A word: its name in RFC 8166, and its value.
+    /// A word: name in RFC 8166, and value.
     Word(&'static str, u32),
     /// `rdma_xid`.
     Xid(u32),
     /// `rdma_proc`.
     Procedure(Procedure),
-    /// `rdma_htype` of version 2, and its name.
+    /// `rdma_htype` of version 2, with the name of the type.
     Type(u32, Option<&'static str>),
-    /// `rdma_credit` of version 2, with the wire format, if known, that says how to read it.
+    /// `rdma_credit` of version 2, with the wire format, if known, that tells how to read the credit.
     Credit(Credit, Option<Family>),
     /// `rdma_flags`.
     Flags(family_a::HeaderFlags),
@@ -48,13 +48,13 @@ pub(crate) enum Field {
     InvHandle(u32),
     /// `rdma_err` of version 2.
     Error(ErrorCode),
-    /// A transport property: which, the octets of its value, and the value if it is a number.
+    /// A transport property: identifier, number of octets, and the value if the value is a number.
     Property(PropertyId, usize, Option<u32>),
-    /// An entry of the Call chunk, its flag included.
+    /// Entry of the Call chunk, with the flag before the entry.
     CallSegment(ReadSegment),
     /// The word that ends the Call chunk.
     CallChunkEnd,
-    /// An entry of the Read list, its flag included.
+    /// Entry of the Read list, with the flag before the entry.
     ReadSegment(ReadSegment),
     /// The word that ends the Read list.
     ReadListEnd,
@@ -68,8 +68,7 @@ pub(crate) enum Field {
     ReplyChunk(Option<u32>),
 }
 
-/// Gives every readable field to `take`, with its offset from the start of the Send, and returns the offset that was
-/// reached.
+/// Passes every readable field to `take`, with the field's offset from the start of the Send. Returns the offset of the end of the last field.
 pub(crate) fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
     let mut walker = FieldWalker { reader: Reader::new(octets), take };
     // If a field is incomplete or invalid, the walk ends before it.
@@ -205,7 +204,7 @@ impl<F: FnMut(usize, Field)> FieldWalker<'_, F> {
         Some(())
     }
 
-    /// The flag that says whether something follows, if it is one; it is not consumed.
+    /// Returns the flag that announces another entry; `None` if the next word is not a flag. The flag is not consumed.
     fn flag(&self) -> Option<bool> {
         let mut ahead = self.reader;
         match ahead.u32() {

@@ -33,9 +33,9 @@ impl Lines {
 
     /// Writes a message.
     ///
-    /// The columns: frame, seconds, connection, who sent it to whom, `rdma_proc` without its `RDMA_`, `rdma_xid`,
-    /// octets of the Payload stream in the Send, call or reply, and then what is called, the chunks, and anything
-    /// unusual. If a capture consists of several files, the frame's place in its file follows the frame.
+    /// The columns: frame, seconds, connection, sender and receiver, `rdma_proc` without the prefix `RDMA_`, `rdma_xid`, octets
+    /// of the Payload stream in the Send, call or reply, and then the called procedure, the chunks, and anything unusual. If a
+    /// capture consists of several files, the frame's place in the file follows the frame.
     ///
     /// # Errors
     /// Any error from writing to `out`.
@@ -54,7 +54,7 @@ impl Lines {
         line.write(out)
     }
 
-    /// Writes a Terminate, in the columns of a message: what it says follows its name.
+    /// Writes a Terminate in the columns of a message. The error follows the name `Terminate`.
     ///
     /// # Errors
     /// Any error from writing to `out`.

@@ -1,4 +1,4 @@
-//! A message as a tree: every field of the transport header with its offset, then the RPC header.
+//! A message as a tree: every field of the transport header with an offset, then the RPC header.
 
 use core::ops::Range;
 use std::io;
@@ -17,7 +17,7 @@ use super::fields::{Field, readable, walk};
 use crate::format::line::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::octets;
 
-/// Columns of the name of a field, and all before its value.
+/// Columns of the name of a field, and of everything before the value.
 const NAMES: usize = 18;
 const INDENT: usize = 8 + 6 + NAMES;
 /// Columns of a line that says what is wrong.
@@ -27,13 +27,13 @@ const WIDTH: usize = 120;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TreeLine<'a> {
-    /// Its offset in the Send, if it is in the Send.
+    /// Offset in the Send, if the field is in the Send.
     pub offset: Option<usize>,
     /// Extent of the field; `Next` without an offset.
     pub extent: TreeExtent,
     /// Style of the name.
     pub style: Style,
-    /// Name of a field, after two spaces for each field that it is part of; empty if the line continues the one before.
+    /// Name of a field, after two spaces for each enclosing field; empty if the line continues the line before.
     pub name: &'a str,
     /// Value of the field.
     pub value: &'a str,
@@ -44,14 +44,14 @@ pub struct TreeLine<'a> {
 pub enum TreeExtent {
     /// Up to the offset of the next field, or the end of the Send.
     Next,
-    /// Octets that hold other fields or are between them: their number.
+    /// Number of octets that hold other fields or lie between fields.
     Octets(usize),
-    /// None of its own: a fault at that offset.
+    /// No value: a fault at that offset.
     Fault,
 }
 
-/// Writes the fields of a message, one per line, with offsets from the start of the Send in hexadecimal. If decoding
-/// fails, it says where, and what the receivers have to do (RFC 8166 section 4.5).
+/// Writes the fields of a message, one per line, with offsets from the start of the Send in hexadecimal. If decoding fails,
+/// the output names the place, and the required reaction of the receivers (RFC 8166 section 4.5).
 ///
 /// # Errors
 /// Any error from writing to `out`.
@@ -66,7 +66,7 @@ pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::R
     })
 }
 
-/// Gives the lines of the tree to `take`, until it returns an error.
+/// Passes the lines of the tree to `take`, until `take` returns an error.
 ///
 /// # Errors
 /// Any error from `take`.
@@ -293,7 +293,7 @@ impl Tree<'_> {
         self.known(rpc)
     }
 
-    /// Writes the facts that are known about a message but not written in it: a reply does not name its procedure.
+    /// Writes facts about a message that the message itself lacks: a reply does not name the procedure.
     fn known(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(name) = rpc.name {
@@ -320,7 +320,7 @@ impl Tree<'_> {
     }
 }
 
-/// `rdma_credit` of version 2. Nothing shows which draft of family B its sender follows, so both readings are given.
+/// Text of `rdma_credit` of version 2. Nothing shows which draft of family B the sender follows, so both readings are given.
 fn credits(credit: Credit, family: Option<Family>) -> String {
     let (word, limit, granted, maximum) = (credit.0, credit.limit(), credit.granted(), credit.maximum());
     match family {

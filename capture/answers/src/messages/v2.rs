@@ -34,7 +34,7 @@ pub(crate) struct VersionTwoObject<'a> {
 }
 
 impl<'a> VersionTwoObject<'a> {
-    /// Returns the fields of a message with this header, if it can be read; `None` if the message is of version 1.
+    /// Returns the fields of a message with this header, if the header can be read; `None` if the message is of version 1.
     pub(crate) fn new(message: &Message, header: Option<HeaderV2<'a>>) -> Option<Self> {
         let family = match message.dialect {
             Dialect::Version1 => return None,

@@ -24,7 +24,7 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    /// The name of the table, and of its directory.
+    /// Name of the table, and of the table's directory.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

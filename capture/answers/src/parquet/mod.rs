@@ -6,15 +6,15 @@
 //! DIR/findings/    capture=nfs.pcap/hour=2026-11-21T10/part-0.parquet
 //! ```
 //!
-//! The columns are the fields of the JSON records, with the same names and nested in the same way; `type` is the name of the
-//! table, and the version of the schema stands in the metadata of each file as `rpcrdma.schema`. Integers have 64 bits and a
-//! sign, except for the `offset` of `arguments`, which may need all 64. All columns may be null.
+//! The columns are the fields of the JSON records, with the same names and nested in the same way; `type` is the name of
+//! the table, and the metadata of each file contains the version of the schema as `rpcrdma.schema`. Integers have 64 bits
+//! and a sign, except for the `offset` of `arguments`, which may need all 64. All columns may be null.
 //!
-//! `capture` and `hour` are columns too, as Hive has it: they stand in the path, and readers leave out the files that a query
+//! `capture` and `hour` are columns too, as in Hive: both are part of the path, and readers leave out files that a query
 //! does not need. The hour is that of `time_ns`, in UTC.
 //!
-//! A table of a capture is written to a directory whose name begins with a dot, which readers pass over, and renamed when it is
-//! whole. What is there already is not touched: then there is an error.
+//! A table of a capture is written to a directory whose name begins with a dot, which readers pass over, and renamed when
+//! complete. An existing table is not touched, and is an error.
 
 mod columns;
 mod parts;
@@ -41,11 +41,10 @@ pub struct ParquetTable {
 }
 
 impl ParquetTable {
-    /// Begins a table of the dataset in `directory`, which is created if it is not there. `capture` is the name that the capture
-    /// has in the dataset.
+    /// Begins a table of the dataset in `directory`, which is created if missing. `capture` is the name of the capture in the dataset.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] if the dataset has such a table of such a capture; those of the operating system.
+    /// [`io::ErrorKind::AlreadyExists`] if the dataset has such a table of such a capture; errors of the operating system.
     pub fn create(directory: &Path, kind: TableKind, capture: &str) -> io::Result<Self> {
         let table = directory.join(kind.name());
         let name = format!("capture={}", escaped(capture));
@@ -68,15 +67,15 @@ impl ParquetTable {
     /// Adds a message.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Any error from writing the table.
     pub fn message(&mut self, message: &Message, files: &Files) -> io::Result<()> {
         self.parts.push(&MessageObject::new(message, files), message.stamp.time, message.octets.len())
     }
 
-    /// Adds an RPC. `names` learns the names of files from it, and has those of earlier ones.
+    /// Adds an RPC. `names` learns the names of files from the RPC, and has the names from earlier RPCs.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Any error from writing the table.
     pub fn transaction(&mut self, transaction: &Transaction, files: &Files, names: &mut FileNames) -> io::Result<()> {
         let Transaction { call, reply, .. } = transaction;
         let time = call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time).unwrap_or_default();
@@ -87,20 +86,20 @@ impl ParquetTable {
         self.parts.push(&TransactionObject::new(transaction, files, names), time, octets)
     }
 
-    /// Adds a finding; `in_baseline` says whether an earlier check had it.
+    /// Adds a finding; `in_baseline` is true if an earlier check had the same finding.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Any error from writing the table.
     pub fn finding(&mut self, found: &Found, files: &Files, in_baseline: bool) -> io::Result<()> {
         let record = FindingObject::new(found, files, in_baseline);
         self.parts.push(&record, found.stamp.time, found.message.len())
     }
 
-    /// Writes what is left, closes the files, and gives the table its place in the dataset. If it has no rows, it has one file
-    /// without rows, in the partition of the first hour of 1970.
+    /// Writes the remaining rows, closes the files, and moves the table into the dataset. A table without rows has one file, in
+    /// the partition of the first hour of 1970.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Any error from writing the table.
     pub fn finish(self) -> io::Result<TableWritten> {
         let written = self.parts.finish()?;
         fs::rename(&self.staging.0, &self.target)?;
@@ -108,7 +107,7 @@ impl ParquetTable {
     }
 }
 
-/// The directory of a table that is not whole. It goes when the table is not finished.
+/// Directory of an incomplete table. Dropped before the table is finished, a `Staging` removes the directory.
 #[derive(Debug)]
 struct Staging(PathBuf);
 
@@ -122,7 +121,7 @@ impl Drop for Staging {
 /// The characters that Hive escapes in a path, besides spaces and control characters.
 const ESCAPED: &str = "\"#%'*/:=?\\{[]^\x7f";
 
-/// The value of a partition column in a path, as Hive writes it.
+/// Value of a partition column in a path, escaped as in Hive.
 fn escaped(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {

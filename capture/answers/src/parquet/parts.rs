@@ -17,14 +17,14 @@ use serde::Serialize;
 use crate::format::date;
 use crate::record::SCHEMA;
 
-/// Rows, and octets of the messages that they are about, that go together to the columns of a file.
+/// Rows, and octets of the underlying messages, that are passed together to the columns of a file.
 const ROWS: usize = 1024;
 const OCTETS: usize = 1 << 20;
 /// Octets of columns in memory from which a file gets a row group.
 const ROW_GROUP: usize = 16 << 20;
 /// The most files that are written at the same time.
 const OPEN: usize = 4;
-/// The most files of a table. A capture of a year and a day has fewer, if its hours come one after the other.
+/// Maximum number of files of a table. A capture of a year and a day has fewer, if the hours are consecutive.
 const FILES: u64 = 10_000;
 /// Nanoseconds.
 const HOUR: u64 = 3600 * 1_000_000_000;
@@ -50,8 +50,8 @@ pub(super) struct Parts {
 
 /// A file that is not finished.
 struct ParquetPart {
-    /// Since 1970; 0 for the file of a table without rows. Not Hive's partition for what has no hour: Arrow, which pandas reads
-    /// with, cannot put it together with others.
+    /// Hours since 1970; 0 for the file of a table without rows. Not Hive's default partition: Arrow, which pandas reads with,
+    /// cannot combine that one with others.
     hour: u64,
     decoder: Decoder,
     /// Octets of the messages that the rows in the decoder are about.
@@ -73,7 +73,7 @@ impl Parts {
         Self { directory: directory.to_owned(), schema, open: Vec::new(), written: TableWritten::default() }
     }
 
-    /// Adds a row. `octets` are those of the messages that it is about: they bound what it needs.
+    /// Adds a row. `octets` is the size of the underlying messages: a bound for the memory of the row.
     pub(super) fn push(&mut self, row: &impl Serialize, time: Time, octets: usize) -> io::Result<()> {
         if i64::try_from(time.0).is_err() {
             return Err(io::Error::other(format!("a time after the year 2262 has no place in a table: {time}")));
@@ -129,7 +129,7 @@ impl Parts {
 }
 
 impl ParquetPart {
-    /// Hands the rows to the columns, and the columns to the file when they are large.
+    /// Passes the rows to the columns, and the columns to the file once the columns are large.
     fn write(&mut self) -> io::Result<()> {
         self.octets = 0;
         if let Some(rows) = self.decoder.flush().map_err(io::Error::other)? {
