@@ -1,5 +1,4 @@
-//! Lines of text about messages, RPCs and signs of loss, in columns that they share. What follows these columns is with each
-//! answer, in its `text.rs`.
+//! Lines of text about messages, RPCs and indications of loss, in common columns. The text after the common columns is in the `text.rs` of each answer.
 
 use rpcrdma_dissector::{Address, Files, Stamp, Time};
 
@@ -14,14 +13,14 @@ const SECONDS: usize = 11;
 /// Columns of the widest pair of IPv4 addresses.
 const IPV4_PAIR: usize = 33;
 
-/// Writes lines to one output, in columns that get wider if they must: messages, RPCs, and signs of loss.
+/// Writes lines to one output, in columns that get wider if needed: messages, RPCs, and indications of loss.
 #[derive(Debug)]
 pub struct Lines {
     pub(super) screen: Screen,
     pub(super) times: ShownTimes,
     /// Columns of the widest pair of addresses.
     pub(super) pair: usize,
-    /// The pair of addresses that was seen last, and its text.
+    /// The last pair of addresses, with the text of the pair.
     last: Option<(AddressPair, String)>,
 }
 
@@ -60,7 +59,7 @@ impl Lines {
         self.last.as_ref().map_or("", |(_, pair)| pair)
     }
 
-    /// An empty line, as wide as it may be.
+    /// Returns an empty line of the permitted width.
     pub(super) fn line(&self, files: &Files, places: usize) -> Line {
         let times = self.times.heading().len() - SECONDS;
         Line::new(
@@ -69,7 +68,7 @@ impl Lines {
         )
     }
 
-    /// Begins a line: frame, seconds, connection, and who sent it to whom.
+    /// Begins a line: frame, seconds, connection, sender and receiver.
     pub(super) fn begin(&mut self, at: &At, files: &Files) -> Line {
         self.make_room(at.ends);
         let mut line = self.line(files, 1);
@@ -108,7 +107,7 @@ pub(super) struct AddressPair {
     pub(super) to: Address,
 }
 
-/// If there are several files: that of the frame, and the frame's number in it.
+/// Adds the file of the frame, and the frame's number in the file, if there are several files.
 fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
     if files.width() > 0 {
         let place = frame.and_then(|frame| files.place(frame)).unwrap_or_else(|| "-".to_owned());

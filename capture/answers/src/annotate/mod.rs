@@ -109,7 +109,7 @@ impl<W: Write> Annotator<W> {
     /// Starts a pcapng file.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Any error from writing to `write`.
     pub fn new(write: W) -> io::Result<Self> {
         Ok(Self {
             file: PcapngFile::new(write)?,

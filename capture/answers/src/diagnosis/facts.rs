@@ -22,16 +22,16 @@ use crate::stats::{StatusName, send_length};
 
 /// The most directions, kinds of failure and rules that are told apart.
 const KEYS: usize = 500;
-/// The most connections that are remembered because calls died with them.
+/// Maximum number of remembered connections on which calls died.
 const CONNECTIONS: usize = 1000;
 
 /// RPCs with chunks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WithChunks {
     pub(super) all: u64,
-    /// Their connection is of version 2, whose thresholds are not in private data.
+    /// The connection is of version 2, whose thresholds are not in private data.
     is_version_2: bool,
-    /// Usual Sends would carry them without chunks.
+    /// RPCs whose messages would fit in usual Sends without chunks.
     pub(super) fit: u64,
 }
 
@@ -78,9 +78,9 @@ pub(super) struct Broken {
     pub(super) count: u64,
     pub(super) frames: Vec<u64>,
     pub(super) message: String,
-    /// The end that breaks it, if the capture shows which.
+    /// The end that breaks the rule, if the capture shows which.
     pub(super) by: Option<Address>,
-    /// The first frame that shows it, by connection.
+    /// The first frame with the violation, by connection.
     connections: BTreeMap<u32, u64>,
 }
 
@@ -88,9 +88,9 @@ pub(super) struct Broken {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NotReady {
     pub(super) times: u64,
-    /// Credits that it had granted when it refused a call: the least.
+    /// Minimum of the credits granted by the end at the time of a refusal.
     pub(super) granted: Option<u32>,
-    /// Calls that it had taken and not answered then: the most.
+    /// Maximum of the calls taken and not answered by the end at the time of a refusal.
     pub(super) taken: Option<u32>,
 }
 
@@ -103,7 +103,7 @@ impl NotReady {
         }
     }
 
-    /// A sentence about what it grants and what it takes.
+    /// A sentence about the granted credits and the taken calls.
     pub(super) fn sentence(&self) -> String {
         match self.granted.zip(self.taken).filter(|(granted, taken)| taken < granted) {
             Some((granted, 0)) => format!(
@@ -153,7 +153,7 @@ impl TwoClocks {
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnknownAgain {
     pub(super) packets: u64,
-    /// The first frames of them.
+    /// The first frames of the packets.
     pub(super) frames: Vec<u64>,
     /// The time of the first, in nanoseconds since 1970.
     pub(super) since: Option<u64>,
@@ -196,7 +196,7 @@ pub(super) struct Facts {
     /// Number of connections that were captured at each place.
     pub(super) places: BTreeMap<CapturedAt, u64>,
     pub(super) losses: Losses,
-    /// 'Receiver not ready' by the end that sent it.
+    /// 'Receiver not ready' by the sending end.
     pub(super) not_ready: BTreeMap<Address, NotReady>,
     pub(super) failures: BTreeMap<(String, StatusName), u64>,
     pub(super) failed: Tally,
@@ -214,7 +214,7 @@ pub(super) struct Facts {
     pub(super) broken: BTreeMap<(&'static str, String), Broken>,
     /// Operations that an end refused for good: by connection the first frame, and who refused.
     pub(super) refused: BTreeMap<u32, (u64, Address)>,
-    /// Connections that ended while calls waited, with the frame that ended them.
+    /// Connections that ended while calls waited, with the last frame of the connection.
     deaths: BTreeMap<u32, u64>,
     /// Packets with a wrong checksum that were retransmitted in vain, by connection and sender.
     wrong_checksums: BTreeMap<(u32, Address), WrongChecksums>,
@@ -258,8 +258,8 @@ impl Facts {
         }
     }
 
-    /// Takes the checksums of an end on a connection. Where some of the packets that it retransmitted have a right one, a wrong one is
-    /// not the reason that none was acknowledged.
+    /// Takes the checksums of an end on a connection. If some retransmitted packets have a right checksum, a wrong checksum is
+    /// not the reason that no packet was acknowledged.
     fn checksums(&mut self, connection: u32, end: Address, checksums: &Checksums) {
         if let (0, packets @ 1.., Some(first)) = (checksums.right, checksums.wrong, checksums.first_wrong)
             && self.wrong_checksums.len() < CONNECTIONS
@@ -268,7 +268,7 @@ impl Facts {
         }
     }
 
-    /// The packets of an end on a connection with a wrong checksum, if all that it retransmitted in vain have one.
+    /// The packets of an end on a connection with a wrong checksum, if all packets retransmitted in vain have one.
     pub(super) fn wrong_checksums(&self, connection: u32, end: Address) -> Option<WrongChecksums> {
         self.wrong_checksums.get(&(connection, end)).copied()
     }
@@ -291,7 +291,7 @@ impl Facts {
         }
     }
 
-    /// Takes a failure. Returns true if it is the first.
+    /// Takes a failure. Returns true for the first failure.
     pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) -> bool {
         let is_first = self.failed.add(1, subject);
         let key = (subject.operation.clone(), failure);
@@ -386,7 +386,7 @@ impl Facts {
         refusals
     }
 
-    /// `true` if a connection ended after the rule was broken on it, while calls waited.
+    /// `true` if a connection ended after the rule was broken on the connection, while calls waited.
     pub(super) fn is_fatal(&self, broken: &Broken) -> bool {
         let mut connections = broken.connections.iter();
         connections.any(|(connection, frame)| self.deaths.get(connection).is_some_and(|death| death >= frame))

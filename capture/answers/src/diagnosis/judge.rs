@@ -72,8 +72,8 @@ impl<'a> Judgement<'a> {
         both_ends.seen().filter(|_| is_whole && is_part(both_ends.rpcs, MOST, self.waits.rpcs))
     }
 
-    /// The causes, in the order of their weight: those of the capture that make the rest unsure, a broken rule of which a call
-    /// died, those with a time by their time, and the others.
+    /// The causes, ordered by weight: problems of the capture that put the rest in doubt, a broken rule that cost a call,
+    /// causes with a time ordered by time, and the others.
     pub(super) fn causes(&self) -> Vec<DiagnosedCause> {
         let connecting = [self.connection_refused(), self.connection_unanswered()].into_iter().flatten();
         let (dead, connecting): (Vec<_>, Vec<_>) = connecting.partition(|cause| self.is_without_connection(cause));
@@ -129,7 +129,7 @@ impl<'a> Judgement<'a> {
         causes
     }
 
-    /// True if a cause is given: `rpcs` fell on it, and they are enough for it, or those of the whole capture are.
+    /// True if a cause is reported: `rpcs` are affected, and are enough, or the affected RPCs of the whole capture are.
     fn stands_out(&self, cause: Cause, rpcs: u64, is_enough: bool) -> bool {
         is_enough || rpcs > 0 && self.context.is_some_and(|context| context.causes.contains(cause))
     }
@@ -157,7 +157,7 @@ impl<'a> Judgement<'a> {
         ends.first().filter(|_| ends.len() == 1 && ends != all).map(ToString::to_string)
     }
 
-    /// The same, with what most of it falls on.
+    /// Adds the ends, operation and file with most of the tally to a cause.
     fn tallied(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let several = |count: usize, end: Option<Address>| end.filter(|_| count > 1).map(|end| end.to_string());
         let owner = match cause.owner {
@@ -402,7 +402,7 @@ impl<'a> Judgement<'a> {
         self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
-    /// Words for messages that came, in what TCP delivers, behind those that were retransmitted.
+    /// Words for messages that TCP delivered behind retransmitted ones.
     fn or_behind(&self, cause: Cause) -> &'static str {
         match self.silence.behind_retransmitted.contains(&cause) {
             true => ", or sent once behind what was retransmitted",
@@ -674,7 +674,7 @@ impl<'a> Judgement<'a> {
         Some(self.timed(cause, tally))
     }
 
-    /// An end that pauses in the data that it sends by RDMA.
+    /// An end that pauses while sending data by RDMA.
     fn slow_transfer(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
         let sender = owner_in_words(owner, tally, "its sender");
         let why = match owner {
@@ -718,7 +718,7 @@ impl<'a> Judgement<'a> {
         self.held_up(Cause::LinkFull, CauseOwner::Network, tally, how, Some(share.to_owned()))
     }
 
-    /// A cause for which data was held up, in words, with more about it.
+    /// A cause for which data was held up, in words, with additional evidence.
     fn held_up(
         &self,
         cause: Cause,
@@ -837,7 +837,7 @@ impl<'a> Judgement<'a> {
     }
 }
 
-/// An RPC by its operation, its file and its frame.
+/// An RPC by operation, file and frame.
 fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
     let operation = if operation == "unknown" { "an unknown call" } else { operation };
     let file = file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
@@ -850,7 +850,7 @@ fn owner_in_words(owner: CauseOwner, tally: &Tally, several: &str) -> String {
     end.map_or_else(|| several.to_owned(), |end| end.to_string())
 }
 
-/// A sentence about the RPC with most of a cause and its wait.
+/// A sentence about the RPC with the largest share of a cause, and about the wait of that RPC.
 fn longest(title: &str, tally: &Tally) -> Option<String> {
     let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc.as_ref()?;
     let took = match (subject.latency, subject.joined_wait) {

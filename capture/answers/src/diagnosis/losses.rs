@@ -1,8 +1,9 @@
-//! Losses by direction, and the side of the capture on which they happened.
+//! Losses by direction, and the side of the capture on which the packets were lost.
 //!
-//! A loss is a hole: a packet that its receiver lacks until it comes again. Signs of it are a negative acknowledgement, a time-out, or a
-//! retransmission whose cause was not captured; several signs of one hole are one loss. A sender of InfiniBand also sends again what
-//! followed the lost packet, so packets that were sent again are no measure of loss.
+//! A loss is a hole: a packet that the receiver lacks until another copy arrives. Indications of a loss are a negative
+//! acknowledgement, a time-out, or a retransmission whose cause was not captured; several indications of one hole are one
+//! loss. A sender of InfiniBand also retransmits the packets behind the lost packet, so retransmitted packets are no
+//! measure of loss.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -79,7 +80,7 @@ struct SenderLosses {
 #[derive(Clone, Copy, Debug)]
 struct Responses {
     first: PacketPlace,
-    /// The place after the last of them.
+    /// The place after the last response.
     end: u64,
 }
 
@@ -87,7 +88,7 @@ struct Responses {
 #[derive(Clone, Copy, Debug)]
 struct LastFill {
     place: PacketPlace,
-    /// The place after its last octet.
+    /// The place after the last octet.
     end: u64,
 }
 
@@ -101,7 +102,7 @@ struct SentAgainPacket {
     is_replaced: bool,
     /// The packet is a response to an RDMA Read request.
     is_response: bool,
-    /// Its sender goes back to the first packet that is missing, as InfiniBand does.
+    /// True if the sender goes back to the first missing packet, as InfiniBand does.
     goes_back: bool,
 }
 
@@ -118,7 +119,7 @@ impl SentAgainPacket {
 #[derive(Clone, Copy, Debug)]
 struct OpenHole {
     place: PacketPlace,
-    /// The receiver said that it lacks the packet.
+    /// The receiver reported the packet as missing.
     is_reported: bool,
     /// Copies of that packet that the capture held then, if that is known.
     missing: Option<MissingPacket>,
@@ -126,7 +127,7 @@ struct OpenHole {
     times: u64,
     /// True if what follows the packet was sent again, and so the packet as well: the next sign is another loss.
     is_sent_again: bool,
-    /// True if the packet was sent again just before: either that copy was lost, or its acknowledgement.
+    /// True if the packet was retransmitted just before: either that copy was lost, or the acknowledgement of that copy.
     is_again: bool,
 }
 
@@ -238,7 +239,7 @@ impl Losses {
         directions
     }
 
-    /// The number of losses by their signs, and of the packets that were sent again because of them, as a sentence.
+    /// The number of losses by indication, and of the packets retransmitted because of losses, as a sentence.
     pub(super) fn summary(&self) -> Option<String> {
         let SignCounts { naks, implied_naks, timeouts, causes_not_seen } = self.signs;
         let signs = [
@@ -267,20 +268,20 @@ impl Losses {
         Some(format!("{}{signs}; {packets} {were} sent again{why}.", both(losses, disordered)))
     }
 
-    /// The directions with the most losses, at most `most` of them, as sentences without sides of the capture: of a selection, the
-    /// losses before it may be what packets in it were sent again for.
+    /// The directions with the most losses, at most `most`, as sentences without sides of the capture: packets in a selection
+    /// may have been retransmitted for losses before the selection.
     pub(super) fn counts(&self, most: usize) -> Vec<String> {
         self.most(most).iter().map(|(ends, direction)| direction.count(*ends)).collect()
     }
 
-    /// The directions with the most losses, at most `most` of them, as sentences.
+    /// The directions with the most losses, at most `most`, as sentences.
     pub(super) fn sentences(&self, most: usize) -> Vec<String> {
         let directions = self.most(most);
         let losses: u64 = directions.iter().map(|(_, direction)| direction.losses + direction.disordered).sum();
         directions.into_iter().map(|(ends, direction)| direction.sentence(ends, losses > 0)).collect()
     }
 
-    /// The directions with the most losses, at most `most` of them.
+    /// The directions with the most losses, at most `most`.
     fn most(&self, most: usize) -> Vec<(FromTo, DirectionLosses)> {
         let mut directions: Vec<_> = self.settled().into_iter().collect();
         directions.sort_by_key(|(_, all)| Reverse((all.losses + all.disordered, all.again)));
@@ -322,8 +323,7 @@ impl SenderLosses {
         }
     }
 
-    /// Returns true if the response at a place was among those that were sent again last: its requester may have asked again just before
-    /// the response came.
+    /// Returns true if the response at a place is one of the last retransmitted responses: the requester may have asked again just before the response came.
     fn has_responded(&self, place: PacketPlace) -> bool {
         let is_among = |last: Responses| {
             last.first.sender == place.sender && (last.first.number..last.end).contains(&place.number)
@@ -331,8 +331,9 @@ impl SenderLosses {
         self.responses.is_some_and(is_among)
     }
 
-    /// Returns true if the response at a place follows the responses that were retransmitted last, and was asked for with them: the requester
-    /// threw away a response behind a missing one, and asks once more before the response is retransmitted.
+    /// Returns true if the response at a place follows the last retransmitted responses, and was requested together with these
+    /// responses: the requester threw away a response behind a missing one, and asks once more before the response is
+    /// retransmitted.
     fn has_yet_to_respond(&self, place: PacketPlace) -> bool {
         let is_due = |(last, asked): (Responses, PacketPlace)| {
             let is_of_sender = last.first.sender == place.sender && asked.sender == place.sender;
@@ -341,13 +342,13 @@ impl SenderLosses {
         self.responses.zip(self.asked).is_some_and(is_due)
     }
 
-    /// A packet is sent again, and so were all holes before it.
+    /// Takes a retransmitted packet: all holes before the packet were retransmitted, too.
     fn go_on(&mut self, place: PacketPlace) {
         let is_before = |hole: &&mut OpenHole| hole.place.sender == place.sender && hole.place.number < place.number;
         self.open.iter_mut().filter(is_before).for_each(|hole| hole.is_sent_again = true);
     }
 
-    /// Takes a packet that was sent again. Returns the hole that it fills.
+    /// Takes a retransmitted packet. Returns the hole filled by the packet.
     fn sent_again(&mut self, packet: SentAgainPacket) -> Option<OpenHole> {
         let SentAgainPacket { place, end, is_replaced, is_response, goes_back } = packet;
         if goes_back {
@@ -383,7 +384,7 @@ impl DirectionLosses {
         sender.open.iter().for_each(|hole| self.leave(*hole));
     }
 
-    /// The packet of a hole came again; `is_replaced` says that the capture did not hold it.
+    /// Counts the side of a loss whose packet came again; `is_replaced` is true if the capture lacked the packet.
     fn fill(&mut self, hole: OpenHole, is_replaced: bool) {
         match (is_replaced, hole.missing) {
             (true, _) if hole.is_again => {}
@@ -397,7 +398,8 @@ impl DirectionLosses {
         }
     }
 
-    /// Nothing filled a hole that the receiver had reported, and what follows it did not come again: the packet may have been late.
+    /// Counts a hole that the receiver had reported and nothing filled. If the packets behind the hole did not come again, the
+    /// missing packet may have been late.
     fn leave(&mut self, hole: OpenHole) {
         if hole.missing.is_some() && !hole.is_sent_again && hole.times == 1 {
             self.disorder();
@@ -439,7 +441,7 @@ impl DirectionLosses {
         }
     }
 
-    /// The sides of the capture on which packets were lost, as far as the capture shows them.
+    /// The sides of the capture on which packets were lost, if the capture shows the side.
     fn sides(&self, FromTo { from, to }: FromTo) -> String {
         let Self { losses, before_capture, behind_capture, unacknowledged, .. } = *self;
         // The other sides name the capture.
@@ -470,7 +472,7 @@ fn disordered_of(count: u64) -> String {
     format!("{} out of order or lost", counted(count, "packet"))
 }
 
-/// Losses, and packets that were out of order or lost, as far as there are any of them.
+/// Losses, and packets that were out of order or lost, in words; a count of 0 is omitted.
 fn both(losses: u64, disordered: u64) -> String {
     match (losses, disordered) {
         (_, 0) => losses_of(losses),
@@ -507,7 +509,7 @@ mod tests {
         event
     }
 
-    /// Losses of a connection, each event with its sender and its place in what the server sends. The connection ends if `is_over`.
+    /// Losses of a connection, each event with a sender and a place in the server's packets. The connection ends if `is_over`.
     fn losses(events: &[(Address, u64, RecoveryKind)], is_over: bool) -> Vec<String> {
         // The capture holds what was reported, unless it comes later.
         let missing = |(_, place, kind): &(Address, u64, RecoveryKind)| {
@@ -592,7 +594,7 @@ mod tests {
         }
     }
 
-    /// Copies of a packet that is reported show the side, or that it did not come in its order.
+    /// Copies of a reported packet show the side, or that the packet was late.
     #[test]
     fn a_reported_packet_was_lost_behind_the_last_place_that_it_reached() {
         use MissingPacket::{Captured, Late, NotCaptured, ThrownAway};
@@ -620,7 +622,7 @@ mod tests {
         );
     }
 
-    /// The packet was not lost at all, if its sender need not send it again.
+    /// The packet was not lost at all if the sender need not retransmit.
     #[test]
     fn a_reported_packet_that_does_not_come_again_was_out_of_order_or_lost() {
         let found = losses(&[(CLIENT, 5, NAK)], true);
@@ -653,7 +655,7 @@ mod tests {
         }
     }
 
-    /// The response that is missing comes again after an acknowledgement, which makes its requester ask for it twice.
+    /// The response that is missing comes again after an acknowledgement, which makes the requester ask twice.
     #[test]
     fn an_implied_nak_while_the_response_comes_again_is_no_other_loss() {
         for (response, expected) in [(9, "1 loss ("), (10, "2 losses (")] {
@@ -668,7 +670,7 @@ mod tests {
         }
     }
 
-    /// A segment may fill only the beginning of a hole. If it is sent once more, either that copy was lost or the acknowledgement.
+    /// A segment may fill only the beginning of a hole. If the segment is retransmitted once more, either that copy was lost or the acknowledgement.
     #[test]
     fn a_hole_that_tcp_fills_in_parts_is_one_loss() {
         let mut sender = SenderLosses::default();

@@ -1,8 +1,8 @@
-//! Recalls of delegations (CB_RECALL), and the time for which clients kept what other calls waited for.
+//! Recalls of delegations (CB_RECALL), and the time for which clients kept a delegation that other calls waited for.
 //!
-//! A call waits for a recall if the server sent the recall while it held the call, and answered the call after the client had answered
-//! the recall, or had returned the delegation. The client is late by the time from the arrival of the recall, except for the time in which
-//! it waited for the server itself.
+//! A call waits for a recall if the server sent the recall while the server held the call, and answered the call after the
+//! client had answered the recall, or had returned the delegation. The client is late by the time from the arrival of the
+//! recall, except for the time in which the client waited for the server.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::format::number::duration;
 const RECALLS: usize = 1000;
 /// The most recalls whose delegations have not been returned that are followed at a time.
 const FOLLOWED: usize = 32;
-/// The most RPCs of a client after a recall that are kept because the client may have waited for them.
+/// Maximum number of RPCs kept per recall because the client may have waited for the RPC.
 const MEANWHILE: usize = 256;
 /// The longest handle of a file, in octets (`NFS4_FHSIZE`).
 const HANDLE: usize = 128;
@@ -29,9 +29,9 @@ const HANDLE: usize = 128;
 /// Reaction of a client to a recall.
 #[derive(Clone, Copy, Debug)]
 enum RecallAnswer {
-    /// The capture does not show it, or not its time.
+    /// The capture does not show the answer, or not the time of the answer.
     Unknown,
-    /// The client began its answer at this time, for which it took so many nanoseconds.
+    /// The client began the answer at this time, after so many nanoseconds.
     Sent { stamp: Stamp, took: u64 },
     /// The client has the recall, and has not answered up to the end of the capture.
     Owed,
@@ -55,12 +55,12 @@ struct Recall {
     sent: Stamp,
     /// The last time that the recall was sent.
     latest: Stamp,
-    /// Handle of the file, if it can be read.
+    /// Handle of the file, if readable.
     handle: Option<Box<[u8]>>,
     answer: RecallAnswer,
     /// First packet of DELEGRETURN.
     returned: Option<Stamp>,
-    /// RPCs that the client may have waited for before it answered: slow ones, and those that bring data to the server.
+    /// RPCs that the client may have waited for before answering: slow ones, and RPCs that bring data to the server.
     meanwhile: Vec<RpcSpan>,
     /// Beginning of the first of these RPCs that is not kept, in nanoseconds.
     left_out: Option<u64>,
@@ -69,7 +69,7 @@ struct Recall {
 /// Operation of an RPC that conflicts with delegations.
 #[derive(Clone, Debug)]
 pub(super) struct Conflict {
-    /// Handle of the file, if the RPC shows it.
+    /// Handle of the file, if the RPC shows one.
     handle: Option<Box<[u8]>>,
     /// `true` for READ and WRITE, which do not conflict with a delegation of the same client.
     is_data: bool,
@@ -120,7 +120,7 @@ impl RecallWaits {
         self.awaited.insert(delay.frame);
     }
 
-    /// Adds a recall that calls waited for. If none of these is counted here, the recall stands for them.
+    /// Adds a recall that calls waited for. If none of these calls is counted here, the recall is counted instead.
     pub(super) fn add_callback(&mut self, nanoseconds: u64, subject: &RpcSubject) {
         if self.awaited.contains(&subject.frame) {
             self.callbacks = self.callbacks.saturating_add(nanoseconds);
@@ -192,7 +192,7 @@ fn kept(handle: Option<&[u8]>) -> Option<Box<[u8]>> {
 }
 
 impl Recalls {
-    /// Takes a message: a recall is followed from its call on.
+    /// Takes a message. A recall is followed from the CB_RECALL call on.
     pub(super) fn message(&mut self, message: &Message) {
         let Some(rpc) = message.rpc.as_ref().filter(|rpc| rpc.callback.is_callback()) else { return };
         if rpc.direction != Direction::Call || !has_recall(&rpc.operations) || self.others.len() >= RECALLS {
@@ -263,7 +263,7 @@ impl Recalls {
         }
     }
 
-    /// True if the server of an RPC recalled a delegation while it had the call.
+    /// True if the server recalled a delegation while the server had the call that began at `began`.
     pub(super) fn concerns(&self, server: Address, began: Stamp) -> bool {
         self.all().any(|recall| recall.server == server && recall.is_after(began))
     }
@@ -302,7 +302,7 @@ struct RecallDelay {
 }
 
 impl RecallAnswer {
-    /// The answer of a client; `None` if the capture does not show its time, or that the recall arrived.
+    /// The answer of a client; `None` if the capture does not show the time of the answer, or the arrival of the recall.
     fn of(transaction: &Transaction) -> Option<Self> {
         if let Some(waiting) = &transaction.waiting {
             return Self::owed(waiting);
@@ -313,7 +313,7 @@ impl RecallAnswer {
         Some(Self::Sent { stamp, took: phases.responder.saturating_sub(recovery.phases.responder) })
     }
 
-    /// A recall that its client has and did not answer.
+    /// A recall that reached the client and was not answered.
     const fn owed(waiting: &Waiting) -> Option<Self> {
         match *waiting {
             Waiting { end: WaitEnd::Capture, delivery: Delivery::Accepted, owed: Owed::Reply, .. } => Some(Self::Owed),
@@ -347,7 +347,7 @@ impl Recall {
         }
     }
 
-    /// True if a call may wait for the recall: it was sent before it, and is not known to be about another file.
+    /// True if a call may wait for the recall: the call was sent before the recall, and is not known to be about another file.
     fn is_of(&self, wait: &ServerWait<'_>) -> bool {
         let conflict = wait.conflict;
         let is_other = |(one, other): (&[u8], &[u8])| one != other;

@@ -1,15 +1,15 @@
-//! Time, RPCs and frames of a cause, and the client, operation or file with most of it.
+//! Time, RPCs and frames of a cause, and the client, operation or file with the largest share.
 
 use std::collections::BTreeMap;
 
 use rpcrdma_dissector::Address;
 
-/// The most clients, operations or files that are told apart; the time of others counts for none of them.
+/// Maximum number of clients, operations or files counted separately; the time of others counts for none.
 const KEYS: usize = 1000;
 /// The most frames that are given as evidence.
 pub(super) const FRAMES: usize = 8;
 
-/// An RPC, as far as a tally counts it.
+/// The properties of an RPC that a tally counts.
 #[derive(Clone, Debug)]
 pub(super) struct RpcSubject {
     pub(super) client: Address,
@@ -17,15 +17,15 @@ pub(super) struct RpcSubject {
     pub(super) operation: String,
     /// `true` if the server called the client.
     pub(super) is_reverse: bool,
-    /// The file that it is about, if that is known.
+    /// File of the RPC, if known.
     pub(super) file: Option<String>,
     /// Beginning of the RPC, in nanoseconds since 1970.
     pub(super) began: u64,
     /// Frame of the call, or of the reply without one.
     pub(super) frame: u64,
-    /// Nanoseconds from the call to the reply, if they are known.
+    /// Nanoseconds from the call to the reply, if known.
     pub(super) latency: Option<u64>,
-    /// Nanoseconds that it waited at least, if its call was sent before the capture.
+    /// Minimum wait in nanoseconds, if the call was sent before the capture.
     pub(super) joined_wait: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl RpcSubject {
 pub(super) struct GreatestRpc {
     pub(super) amount: u64,
     pub(super) subject: RpcSubject,
-    /// Words for its wait, if the tally has any.
+    /// Words for the wait, if the tally has any.
     pub(super) waited_for: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl<K: Ord + Clone> KeyAmounts<K> {
     }
 }
 
-/// The share of a cause, and whom it falls on.
+/// Share of a cause, and the affected clients, servers, operations and files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     /// Nanoseconds of waiting; a number of RPCs where no time is known.
@@ -100,7 +100,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Adds an RPC. Returns true if no RPC before it had as great an amount.
+    /// Adds an RPC. Returns true if no earlier RPC had as great an amount.
     pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) -> bool {
         let is_greatest = self.greatest_rpc.as_ref().is_none_or(|greatest| amount > greatest.amount);
         self.amount = self.amount.saturating_add(amount);
@@ -122,7 +122,7 @@ impl Tally {
         is_greatest
     }
 
-    /// Adds an RPC as [`add`](Self::add) does, with words for its wait if it is the greatest so far.
+    /// Adds an RPC as [`add`](Self::add) does, with words for the wait if the RPC is the greatest so far.
     pub(super) fn add_with(&mut self, amount: u64, subject: &RpcSubject, waited_for: impl FnOnce() -> String) -> bool {
         let is_greatest = self.add(amount, subject);
         if let Some(greatest) = self.greatest_rpc.as_mut().filter(|_| is_greatest) {
@@ -140,32 +140,32 @@ impl Tally {
         }
     }
 
-    /// The client that most of it falls on.
+    /// Client with most of the tally.
     pub(super) fn client(&self) -> Option<Address> {
         self.clients.dominant(self.amount).copied()
     }
 
-    /// The server that most of it falls on.
+    /// Server with most of the tally.
     pub(super) fn server(&self) -> Option<Address> {
         self.servers.dominant(self.amount).copied()
     }
 
-    /// The requester that most of it falls on: of callbacks, the server.
+    /// Requester with most of the tally: for callbacks, the server.
     pub(super) fn requester(&self) -> Option<Address> {
         self.requesters.dominant(self.amount).copied()
     }
 
-    /// The responder that most of it falls on: of callbacks, the client.
+    /// Responder with most of the tally: for callbacks, the client.
     pub(super) fn responder(&self) -> Option<Address> {
         self.responders.dominant(self.amount).copied()
     }
 
-    /// The operation that most of it falls on.
+    /// Operation with most of the tally.
     pub(super) fn operation(&self) -> Option<&str> {
         self.operations.dominant(self.amount).map(String::as_str).filter(|name| *name != "unknown")
     }
 
-    /// The file that most of it falls on.
+    /// File with most of the tally.
     pub(super) fn file(&self) -> Option<&str> {
         self.files.dominant(self.amount).map(String::as_str)
     }

@@ -24,17 +24,17 @@ use crate::unanswered::{UNANSWERED_KEPT, UnansweredWait};
 /// The most clients and servers that are counted.
 const ENDS: usize = 10_000;
 
-/// The most slow RPCs that are held until it is known whether they waited for a recall.
+/// Maximum number of slow RPCs held until the recalls that these RPCs may have waited for are known.
 const HELD: usize = 1000;
 
-/// The last step of a responder that waits for its requester.
+/// The last step of a responder that waits for the requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ResponderStep {
     /// The responder requested data by RDMA Read.
     Request,
     /// The responder refused the call.
     Refusal,
-    /// It sent a reply in Read chunks that the requester has to read.
+    /// The responder sent a reply in Read chunks, which the requester has to read.
     ProvidedReply,
 }
 
@@ -44,7 +44,7 @@ struct UnansweredCall {
     /// Place of the call among all RPCs.
     place: u64,
     cause: Cause,
-    /// Last step of the responder, if it waits.
+    /// Last step of the responder, if the responder waits.
     step: Option<ResponderStep>,
     wait: UnansweredWait,
     /// The end that ended the connection; `None` if the call waited to the last frame.
@@ -56,7 +56,7 @@ struct UnansweredCall {
     is_reply_refused: bool,
     /// `true` if the call or reply was sent once, behind octets that were retransmitted (TCP).
     is_behind: bool,
-    /// Operation that conflicts with a delegation that its server recalled meanwhile.
+    /// Operation that conflicts with a delegation that the server recalled meanwhile.
     conflict: Option<Conflict>,
     subject: RpcSubject,
 }
@@ -89,7 +89,7 @@ pub(super) struct LeastWait {
 }
 
 impl LeastWait {
-    /// A sentence about the longest of the waits of so many RPCs, with a space before it.
+    /// A sentence about the longest wait of `rpcs` RPCs, with a space before the sentence.
     pub(super) fn sentence(&self, rpcs: u64) -> String {
         let Self { nanoseconds, frame } = *self;
         let longest = if rpcs == 1 { "It" } else { "One of them" };
@@ -102,7 +102,7 @@ impl LeastWait {
 struct HeldRpc {
     /// Place of the RPC among all RPCs.
     place: u64,
-    /// Nanoseconds for which its responder had it.
+    /// Nanoseconds for which the responder had the call.
     nanoseconds: u64,
     /// Operation that conflicts with a delegation; `None` if the RPC is itself a recall.
     conflict: Option<Conflict>,
@@ -112,7 +112,7 @@ struct HeldRpc {
     subject: RpcSubject,
 }
 
-/// An RPC with its arguments, and what is known of files and recalls.
+/// An RPC with arguments, and known files and recalls.
 pub(super) struct KnownRpc<'a> {
     pub(super) transaction: &'a Transaction,
     pub(super) arguments: &'a [OperationArguments<'a>],
@@ -139,7 +139,7 @@ pub(super) struct Waits {
     delayed: TimeUnion,
     /// Times of waits for a receiver that was not ready.
     pub(super) not_ready: Tally,
-    /// RPCs among these whose own packets were not refused: they were behind others.
+    /// RPCs among these that were delayed behind refused packets of others.
     pub(super) behind_not_ready: u64,
     /// Times of responders that are unusually long.
     pub(super) responder: Tally,
@@ -194,9 +194,9 @@ pub(super) struct Silence {
     pub(super) responder_unreachable: Tally,
     pub(super) requester_silent: Tally,
     pub(super) requester_unreachable: Tally,
-    /// Calls whose packets, or those of their replies, have a wrong checksum.
+    /// Calls with a wrong checksum in a packet of the call or reply.
     pub(super) wrong_checksum: Tally,
-    /// Calls that waited for a recall of a delegation, with those that were answered.
+    /// Calls that waited for a recall of a delegation, including answered calls.
     pub(super) recalled: RecallWaits,
     /// These packets, by their senders and connections.
     pub(super) wrong_checksums: BTreeMap<(Address, u32), WrongChecksums>,
@@ -225,7 +225,7 @@ pub(super) struct Silence {
 }
 
 impl Waits {
-    /// Takes an RPC, and adds its causes to `causes`.
+    /// Takes an RPC, and adds the causes of the RPC to `causes`.
     pub(super) fn take(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
         self.add(rpc, causes);
         self.lossy += u64::from(causes.counted.contains(Cause::Loss));
@@ -265,7 +265,7 @@ impl Waits {
         }
     }
 
-    /// Adds the wait of an RPC whose call was sent before the capture. Its ends took an unknown time.
+    /// Adds the wait of an RPC whose call was sent before the capture. The time of the two ends is unknown.
     fn joined(&mut self, rpc: &KnownRpc<'_>, joined: &JoinedWait, causes: &mut RpcCauses) {
         self.joined = self.joined.saturating_add(joined.nanoseconds());
         let wait = LeastWait { nanoseconds: joined.nanoseconds(), frame: joined.until.frame };
@@ -275,7 +275,7 @@ impl Waits {
         self.timed(rpc, &joined.recovery.phases, &joined.recovery, causes);
     }
 
-    /// Divides the time of an RPC between its ends and recovery.
+    /// Divides the time of an RPC between the two ends and recovery.
     fn timed(&mut self, rpc: &KnownRpc<'_>, phases: &Phases, recovery: &Recovery, causes: &mut RpcCauses) {
         let DataTimes { read, written } = rpc.transaction.data_times;
         let [responder, pushed, pulled] = [Phase::Responder, Phase::Push, Phase::Pull]
@@ -353,7 +353,7 @@ impl Waits {
         }
     }
 
-    /// Holds an RPC that its responder had for so long, if recalls of delegations decide about its cause. Returns true if it is held.
+    /// Holds an RPC that was with the responder for so many nanoseconds, if recalls of delegations decide about the cause. Returns true if the RPC is held.
     fn hold(&mut self, rpc: &KnownRpc<'_>, nanoseconds: u64, causes: &mut RpcCauses) -> bool {
         if nanoseconds < SLOW || self.held.len() >= HELD {
             return false;
@@ -371,8 +371,8 @@ impl Waits {
         true
     }
 
-    /// Divides the time of the RPCs that were held between clients that were late to return a delegation, and responders. `recalls` are
-    /// those of the whole capture; `context` has its RPCs, if these are selected ones.
+    /// Divides the time of the held RPCs between clients that were late to return a delegation, and responders. `recalls` are
+    /// those of the whole capture; `context` has the RPCs of the whole capture if `self` has selected ones.
     pub(super) fn settle_recalls(&mut self, recalls: &Recalls, context: Option<&Self>) {
         let (calls, callbacks): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.held).into_iter().partition(|held| held.conflict.is_some());
@@ -405,7 +405,7 @@ impl Waits {
         }
     }
 
-    /// Counts an RPC that was held for its responder, if that was slow.
+    /// Counts an RPC that was held, if the responder was slow.
     fn settle_slow(&mut self, place: u64, nanoseconds: u64, subject: &RpcSubject) {
         if nanoseconds >= SLOW {
             self.responder.add_with(nanoseconds, subject, || due_from(subject.responder()));
@@ -423,8 +423,9 @@ impl Waits {
         self.delayed.is_least |= recovery.stretches_left_out > 0 || recovery.unassigned > 0;
     }
 
-    /// Nanoseconds in which at least one RPC was delayed by loss, and `true` if there may be more. The union also covers the waits of these
-    /// RPCs for a receiver that was not ready, so it can be longer than their delays added up, which no union of these is.
+    /// Nanoseconds in which at least one RPC was delayed by loss, and `true` if the real value may be higher. The union also
+    /// covers waits of these RPCs for a receiver that was not ready, so the union can be longer than the sum of the delays: the
+    /// result is at most that sum.
     pub(super) fn delayed(&self) -> (u64, bool) {
         (self.delayed.nanoseconds().min(self.loss.amount), self.delayed.is_least)
     }
@@ -467,8 +468,9 @@ impl Waits {
         });
     }
 
-    /// The time for which calls waited that were not answered, until the `end` of the capture. A call whose connection ended waits
-    /// no longer. `facts` are those of the whole capture; `context` has its RPCs, if these are selected ones.
+    /// Time for which unanswered calls waited, until the `end` of the capture. A call does not wait beyond the end of the
+    /// connection. `facts` are those of the whole capture; `context` has the RPCs of the whole capture if `self` has selected
+    /// ones.
     pub(super) fn silence(&self, end: CaptureEnd, context: Option<&Self>, facts: &Facts) -> Silence {
         let least = context.unwrap_or(self).longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, recalled: self.recalled.clone(), ..Silence::default() };
@@ -527,7 +529,7 @@ impl Waits {
         silence
     }
 
-    /// Nanoseconds for which RPCs waited, with the time of those that still wait.
+    /// Nanoseconds for which RPCs waited, with the time of RPCs without a reply.
     pub(super) const fn all(&self, silence: &Silence) -> u64 {
         let answered = self.latency.saturating_add(self.joined);
         answered.saturating_add(self.credits.amount).saturating_add(silence.age)
@@ -565,7 +567,7 @@ fn due_from(end: Address) -> String {
 }
 
 impl KnownRpc<'_> {
-    /// The operation that conflicts with a delegation, if the server recalled one while it had the call.
+    /// The operation that conflicts with a delegation, if the server recalled one while the server had the call.
     fn conflict(&self, began: Stamp) -> Option<Conflict> {
         let is_concerned = self.recalls.concerns(server(self.transaction), began);
         if is_concerned { Conflict::of(self.arguments) } else { None }
@@ -634,7 +636,7 @@ const fn unacknowledged_sender(cause: Cause, subject: &RpcSubject) -> Option<Add
     }
 }
 
-/// The responder waits for its requester after this step.
+/// Cause of a responder that waits for the requester after this step.
 const fn waits(step: ResponderStep) -> Option<(Cause, Option<ResponderStep>)> {
     Some((Cause::RequesterSilent, Some(step)))
 }

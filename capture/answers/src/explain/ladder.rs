@@ -1,5 +1,5 @@
-//! An RPC as a ladder: what its two ends sent each other, a line for each packet, or for several in a row that did the same.
-//! The requester is on the left, the responder on the right.
+//! An RPC as a ladder: the packets between the two ends, a line for each packet, or for several consecutive ones with the
+//! same effect. The requester is on the left, the responder on the right.
 
 use rpcrdma_dissector::{PacketRun, RecoveryKind, Stamp, Step, StepsLeftOut, Transaction};
 
@@ -74,7 +74,7 @@ impl Rung {
     }
 }
 
-/// A ladder has no time of its own for packets that were captured before those of the line before.
+/// Returns the lines of a ladder. A packet captured before the end of the line above counts as 0 nanoseconds after that line.
 pub(crate) fn rungs(transaction: &Transaction) -> Vec<Rung> {
     let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
     let Some(began) = transaction.began.or(reply) else { return Vec::new() };
@@ -191,7 +191,7 @@ fn sign(recovery: Option<RecoveryKind>) -> String {
     }
 }
 
-/// Returns explanations of the words in a ladder, for the words that it has.
+/// Returns explanations of the words that appear in a ladder.
 pub(crate) fn notes(rungs: &[Rung]) -> Vec<&'static str> {
     let has = |text: &str| rungs.iter().any(|rung| rung.label.first().is_some_and(|label| label.contains(text)));
     let notes = [

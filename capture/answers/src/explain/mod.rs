@@ -1,5 +1,4 @@
-//! Single RPCs, with all that is known of each: what its ends sent each other, where its time went, its messages, its
-//! arguments, and the rules that it breaks.
+//! Single RPCs with all known details: packets, times, messages, arguments, and broken rules.
 
 pub(super) mod ladder;
 mod record;
@@ -19,13 +18,13 @@ const MESSAGES: usize = 64;
 /// The most findings, and the most signs of loss after an RPC was over, that are kept.
 const FINDINGS: usize = 1000;
 
-/// An RPC, and what belongs to it.
+/// An RPC, with the related messages, findings and retransmissions.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ExplainedRpc {
     /// The RPC.
     pub transaction: Transaction,
-    /// Its messages, in the order of the capture.
+    /// Messages of the RPC, in the order of the capture.
     pub messages: Vec<Message>,
     /// Rules that the RPC breaks.
     pub findings: Vec<Found>,
@@ -34,7 +33,7 @@ pub struct ExplainedRpc {
 }
 
 impl ExplainedRpc {
-    /// The first of its frames that is known.
+    /// First known frame of the RPC.
     fn began(&self) -> u64 {
         let Transaction { began, call, reply, .. } = &self.transaction;
         let half = call.as_ref().or(reply.as_ref()).map(|half| half.stamp);
@@ -49,7 +48,7 @@ impl ExplainedRpc {
         halves.chain(steps.as_deref().and_then(last)).max().unwrap_or_default()
     }
 
-    /// Returns true if a frame is between its first and its last.
+    /// Returns true if a frame is between the first frame and the last frame of the RPC.
     fn spans(&self, frame: u64) -> bool {
         (self.began()..=self.ended()).contains(&frame)
     }
@@ -65,7 +64,7 @@ impl ExplainedRpc {
     }
 }
 
-/// Takes the RPCs that are to be explained, and what belongs to them, in bounded memory.
+/// Takes the RPCs to explain, and the related events, in bounded memory.
 #[derive(Debug, Default)]
 pub struct Explanations {
     rpcs: Vec<ExplainedRpc>,
@@ -91,7 +90,7 @@ impl Explanations {
         }
     }
 
-    /// Takes a finding about one of them.
+    /// Takes a finding about one of the RPCs.
     pub fn finding(&mut self, found: &Found) {
         match self.findings.len() < FINDINGS {
             true => self.findings.push(found.clone()),
@@ -99,7 +98,7 @@ impl Explanations {
         }
     }
 
-    /// The RPCs, in the order in which they ended.
+    /// Returns the RPCs, in the order in which the RPCs ended.
     #[must_use]
     pub fn into_rpcs(mut self) -> Vec<ExplainedRpc> {
         for found in core::mem::take(&mut self.findings) {
@@ -122,8 +121,8 @@ impl Explanations {
         self.rpcs.get_mut(index)
     }
 
-    /// The message that ends an RPC comes right after it. If it takes the end of the RPC to know that it is to be explained, so
-    /// do the others; otherwise they come before it.
+    /// Takes a message. The message that ends an RPC comes right after the RPC; the other messages come before. If only the end
+    /// of an RPC shows that the RPC is to be explained, all messages come after.
     fn message(&mut self, message: &Message) {
         let (frame, xid) = (message.stamp.frame, message.xid());
         let is_its = |rpc: &&mut ExplainedRpc| rpc.is_of(message.connection, xid) && rpc.spans(frame);

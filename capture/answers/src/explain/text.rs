@@ -23,8 +23,8 @@ const MILLISECONDS: usize = 11;
 /// Columns of the name of a phase.
 const NAMES: usize = 12;
 
-/// Writes an RPC in at most `width` columns, but for the fields of its messages; `names` are those of files. Fewer than
-/// 80 columns count as 80, and more than 120 as 120.
+/// Writes an RPC in at most `width` columns, except for the fields of messages; `names` are those of files. Fewer than 80
+/// columns count as 80, and more than 120 as 120.
 ///
 /// # Errors
 /// Any error from writing to `out`.
@@ -228,7 +228,7 @@ impl<W: io::Write> Sections<'_, W> {
     }
 }
 
-/// Draws what goes from one end to the other, or what one of them says.
+/// Draws the arrow of a line from one end to the other, or a statement of one end.
 fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
     let style = match rung.kind {
         RungKind::Message if rung.arrow == Arrow::Right => CALL,

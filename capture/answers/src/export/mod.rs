@@ -112,7 +112,7 @@ impl<W: Write> Exporter<W> {
     /// Starts a pcap file.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Any error from writing to `write`.
     pub fn new(write: W) -> io::Result<Self> {
         Ok(Self::with_file(CaptureFile::of_ethernet(write)?))
     }
@@ -121,7 +121,7 @@ impl<W: Write> Exporter<W> {
     /// is from.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Any error from writing to `write`.
     pub fn pcapng(write: W) -> io::Result<Self> {
         Ok(Self::with_file(CaptureFile::pcapng(write)?))
     }

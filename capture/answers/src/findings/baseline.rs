@@ -54,7 +54,7 @@ impl Baseline {
     /// Reads the output of `check --json`.
     ///
     /// # Errors
-    /// If it cannot be read, or is something else.
+    /// A read error, or an error for other input.
     pub fn read(mut read: impl BufRead) -> Result<Self, BaselineError> {
         let mut baseline = Self::default();
         let (mut line, mut number, mut summary) = (Vec::new(), 0, false);
@@ -90,14 +90,14 @@ impl Baseline {
         }
     }
 
-    /// Returns true if it has a finding like this one.
+    /// Returns true if the baseline has a finding like this one.
     #[must_use]
     pub fn contains(&self, found: &Found) -> bool {
         self.0.contains(&(found.rule.slug, found.severity, found.broken_by()))
     }
 }
 
-/// A line of a baseline, or what is wrong with it.
+/// A line of a baseline, or the defect of the line.
 fn object(line: &[u8]) -> Result<BaselineObject, &'static str> {
     const OTHER: &str = "not a finding, a rule or a summary";
     let SchemaObject { schema } = serde_json::from_slice(line).map_err(|_| OTHER)?;

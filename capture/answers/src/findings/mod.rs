@@ -26,7 +26,7 @@ pub use totals::FindingsScope;
 pub(super) use totals::RuleTotals;
 use totals::{CONNECTIONS, Counted, Excused};
 
-/// Writes findings, and counts those it has written.
+/// Writes and counts findings.
 ///
 /// As text, findings that say the same are folded: the first is written, and the others are counted.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Findings {
         Self { excused: Excused { baseline: Some(baseline), ..self.excused }, ..self }
     }
 
-    /// Shows times in this form. In JSON they are those of the capture.
+    /// Shows times in this form. JSON always has the times of the capture.
     #[must_use]
     pub const fn with_times(mut self, times: ShownTimes) -> Self {
         match &mut self.form {
@@ -111,18 +111,18 @@ impl Findings {
         self.scope = scope;
     }
 
-    /// Takes the gravest gap of the capture: because of it, the [`summary`](Self::summary) does not say that no rule is broken.
+    /// Takes the gravest gap of the capture: with a gap, the [`summary`](Self::summary) does not claim that no rule is broken.
     pub const fn lacking(&mut self, gap: Option<Gap>) {
         self.gap = gap;
     }
 
-    /// Errors among the findings, except for those that are excused.
+    /// Number of errors among the findings, except excused findings.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum()
     }
 
-    /// Writes a finding, unless it says what another said before.
+    /// Writes a finding, unless an equal finding was written before.
     ///
     /// # Errors
     /// Any error from writing to `out`.
@@ -138,12 +138,12 @@ impl Findings {
         }
     }
 
-    /// Takes note of a finding that is written elsewhere, and says whether the baseline has it.
+    /// Takes note of a finding that is written elsewhere. Returns true if the baseline has the finding.
     pub fn written_elsewhere(&mut self, found: &Found) -> bool {
         self.take(found).1
     }
 
-    /// Takes note of a finding, and says whether it is excused, and whether the baseline has it.
+    /// Counts a finding. Returns true for an excused finding, and true if the baseline has the finding.
     fn take(&mut self, found: &Found) -> (bool, bool) {
         let known = found.known();
         let is_accepted = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));

@@ -17,14 +17,14 @@ use crate::lines::{AddressPair, At, Lines, WIDTH};
 pub(super) const SLUG: usize = 25;
 /// Columns of the longest name of a severity.
 pub(super) const SEVERITY: usize = 7;
-/// Columns of a rule in the summary, with the connections that broke it.
+/// Columns of a rule in the summary, with the connections that broke the rule.
 const RULE: usize = SLUG + 22;
 /// The indentation of a finding's text, in columns.
 const INDENT: usize = 9;
-/// The most findings that are remembered to fold those that say the same; past that, each is written.
+/// Maximum number of findings remembered for folding; beyond that, each finding is written.
 const REMEMBERED: usize = 1024;
 
-/// Writes findings as text. Of those that say the same the first is written, and the others are counted.
+/// Writes findings as text. Among equal findings, the first is written, and the others are counted.
 #[derive(Debug)]
 pub(super) struct FindingsText {
     pub(super) lines: Lines,

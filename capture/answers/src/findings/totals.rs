@@ -37,11 +37,11 @@ pub(super) struct Excused {
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) rule: &'static Rule,
-    /// Errors, warnings, hazards, except those that are excused.
+    /// Errors, warnings, hazards, except excused ones.
     pub(super) found: [u64; 3],
     /// Findings that are known of an implementation.
     pub(super) known: u64,
-    /// The connections that broke it, the first [`CONNECTIONS`] of them.
+    /// The first [`CONNECTIONS`] connections that broke the rule.
     pub(super) connections: BTreeSet<u32>,
 }
 

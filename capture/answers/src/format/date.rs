@@ -2,7 +2,7 @@
 
 use rpcrdma_dissector::CalendarDate;
 
-/// Octets of a date of four digits, with the space after it.
+/// Octets of a date with a year of four digits, and the space after the date.
 pub(crate) const DATE: usize = 11;
 
 /// Nanoseconds since 1970 as a date and a time of day, to the second, in UTC.
@@ -13,7 +13,7 @@ pub(crate) fn utc(nanoseconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// The time from one number of nanoseconds since 1970 to another, in UTC: with the second date only if it differs.
+/// The span between two numbers of nanoseconds since 1970, in UTC: with the second date only if the dates differ.
 #[must_use]
 pub fn utc_range(first: u64, last: u64) -> String {
     let (first, last) = (utc(first), utc(last));
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(utc_option(1_795_221_667_500_000_000), "2026-11-21T00:41:07.5Z");
     }
 
-    /// As `date -u -d @SECONDS` prints them.
+    /// Expected dates are those of `date -u -d @SECONDS`.
     #[test]
     fn dates_are_those_of_the_calendar() {
         for (seconds, expected) in [

@@ -1,4 +1,4 @@
-//! Colours, and a line that knows how wide it is.
+//! Colours, and a line of known width.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -80,7 +80,7 @@ impl Line {
         Self { limit: screen.within(self.limit), ..self }
     }
 
-    /// The same line with this text at its end.
+    /// Returns the line with this text appended.
     pub(crate) fn with(mut self, style: Style, text: &str) -> Self {
         self.push(style, text);
         self
@@ -91,7 +91,7 @@ impl Line {
         self.limit.saturating_sub(self.width)
     }
 
-    /// Adds text, and spaces up to `width` columns after it.
+    /// Adds text, padded with spaces to `width` columns.
     pub(crate) fn column(&mut self, style: Style, text: &str, width: usize) {
         let length = text.chars().count();
         self.push(style, text);
@@ -108,18 +108,18 @@ impl Line {
         self.push_within(style, text, self.room());
     }
 
-    /// Adds text, at most `room` columns of it.
+    /// Adds the first `room` columns of a text.
     pub(crate) fn push_within(&mut self, style: Style, text: &str, room: usize) {
         self.add(style, room, |line| line.push_str(text));
     }
 
-    /// Adds text that is formatted in its place: `line.print(DIM, format_args!("{frame:>6} "))`.
+    /// Adds text that is formatted in place: `line.print(DIM, format_args!("{frame:>6} "))`.
     pub(crate) fn print(&mut self, style: Style, text: fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
         self.add(style, self.room(), |line| _ = line.write_fmt(text));
     }
 
-    /// Adds what `write` appends to the line, at most `room` columns of it.
+    /// Adds the text that `write` appends to the line, at most `room` columns.
     pub(super) fn add(&mut self, style: Style, room: usize, write: impl FnOnce(&mut String)) {
         if room == 0 {
             return;
@@ -140,7 +140,7 @@ impl Line {
         }
     }
 
-    /// Cuts what begins at this octet to `room` columns, and returns how many it has.
+    /// Cuts the text that begins at this octet to `room` columns, and returns the width.
     fn cut(&mut self, begin: usize, room: usize) -> usize {
         let added = self.text.get(begin..).unwrap_or_default();
         let columns = added.chars().count();
@@ -153,7 +153,7 @@ impl Line {
         room
     }
 
-    /// Writes the line without the spaces at its end.
+    /// Writes the line without trailing spaces.
     pub(crate) fn write(mut self, out: &mut impl io::Write) -> io::Result<()> {
         self.text.truncate(self.text.trim_end().len());
         self.text.push('\n');

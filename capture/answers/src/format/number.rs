@@ -32,7 +32,7 @@ pub(crate) fn milliseconds(nanoseconds: u64) -> String {
     }
 }
 
-/// A number with its digits in groups of three.
+/// A number with digits in groups of three.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     let mut text = String::new();
@@ -40,7 +40,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Appends a number with its digits in groups of three.
+/// Appends a number with digits in groups of three.
 pub(crate) fn push_grouped(text: &mut String, number: u64) {
     let digit = |divisor: u64| char::from(b'0' + (number / divisor % 10) as u8);
     if number >= 1000 {
@@ -61,12 +61,12 @@ pub(crate) fn octets(count: u64) -> String {
     counted(count, "octet")
 }
 
-/// A number of octets, exact if it is small.
+/// A number of octets, exact if small.
 pub(crate) fn short(octets: u64) -> String {
     if octets < 100_000 { grouped(octets) } else { size(octets as f64) }
 }
 
-/// Octets, or octets per second, in a unit that suits them, in three digits.
+/// Octets, or octets per second, in a suitable unit, in three digits.
 #[must_use]
 pub fn size(octets: f64) -> String {
     match octets {
@@ -90,7 +90,7 @@ pub fn duration(nanoseconds: u64) -> String {
     three_digits(value, unit)
 }
 
-/// A number of 1 or more with its unit, in three digits or more.
+/// A number of 1 or more with a unit, in three digits or more.
 pub(crate) fn three_digits(value: f64, unit: &str) -> String {
     let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.decimals$} {unit}")

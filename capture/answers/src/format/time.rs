@@ -16,7 +16,7 @@ pub enum TimeForm {
     /// Seconds since the first frame.
     #[default]
     Since,
-    /// The time of day, with the date if it is another than that of the first frame.
+    /// The time of day, with the date if the date differs from that of the first frame.
     Clock,
     /// Both.
     Both,
@@ -34,7 +34,7 @@ pub struct ShownTimes {
 }
 
 impl ShownTimes {
-    /// Times in this form, as clocks show them that are so many nanoseconds ahead of UTC.
+    /// Times in this form. Clocks are `zone` nanoseconds ahead of UTC.
     #[must_use]
     pub const fn new(form: TimeForm, zone: i64) -> Self {
         Self { form, zone, start: Time(0) }
@@ -46,7 +46,7 @@ impl ShownTimes {
         Self { start, ..self }
     }
 
-    /// A time, right-aligned below its heading.
+    /// A time, right-aligned below the heading.
     #[must_use]
     pub const fn column(self, time: Time) -> TimeColumn {
         TimeColumn { times: self, time }
@@ -76,7 +76,7 @@ impl ShownTimes {
     }
 }
 
-/// A time in its column.
+/// A time, padded to the width of the column.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeColumn {
     times: ShownTimes,

@@ -1,4 +1,4 @@
-//! Charts: SVG that fills the width there is, with labels beside it that keep their size.
+//! Charts: SVG that fills the available width, with labels of constant size beside the drawing.
 
 use core::ops::RangeInclusive;
 
@@ -10,11 +10,11 @@ use crate::format::date::time_of_day;
 use crate::format::number::{counted, duration, grouped, size};
 use crate::stats::Latency;
 
-/// Height of a line chart in its own units.
+/// Height of a line chart, in units of the chart.
 const HEIGHT: f64 = 100.0;
 /// The most labels of the time axis, but for one.
 const TICKS: u64 = 5;
-/// The part of the width at its edges where a label below the middle of its tick would be cut off on a narrow screen.
+/// Part of the width at both edges of a chart. In this part, a label centred below a tick would be cut off on a narrow screen.
 const EDGE: f64 = 0.12;
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -32,7 +32,7 @@ struct Chart {
     title: &'static str,
     /// Classes of the series, with their names.
     legend: &'static [(&'static str, &'static str)],
-    /// Draws it, given the time of the first frame, or says why there is nothing to draw.
+    /// Draws the chart, given the time of the first frame, or returns the reason why there is nothing to draw.
     draw: fn(&TimeSeries, u64) -> Result<Markup, &'static str>,
 }
 
@@ -170,7 +170,7 @@ fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     ))
 }
 
-/// Calls that wait for their reply over time, those that get none on top of them, and the grant if there is room for it.
+/// Calls that wait for a reply over time, with the calls that get none on top, and the grant if there is room.
 fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let answered = |interval: &Interval| series.in_flight(interval);
     let unanswered = |interval: &Interval| series.unanswered_in_flight(interval);
@@ -237,7 +237,7 @@ pub(super) fn spread(latency: &Latency, scale: &RangeInclusive<u64>) -> Markup {
 /// The class, and the name, of time that was spent on lost packets.
 const RECOVERY: &str = "recovery";
 
-/// The phases of an RPC: a part of the bar for each, and for the recovery in it.
+/// The phases of an RPC as a bar: a part for each phase, and a part for the recovery in each phase.
 pub(super) fn phase_bar(phases: &Phases, recovery: &Phases) -> Markup {
     let share = |time: u64| 100.0 * time as f64 / phases.total().max(1) as f64;
     let words = phase_words(phases, recovery);
@@ -260,7 +260,7 @@ pub(super) fn phase_bar(phases: &Phases, recovery: &Phases) -> Markup {
     }
 }
 
-/// The same with its times in words.
+/// The phase bar, with the times in words.
 pub(super) fn phases(phases: &Phases, recovery: &Phases) -> Markup {
     html! { (phase_bar(phases, recovery)) span.words { (phase_words(phases, recovery)) } }
 }
@@ -314,7 +314,7 @@ fn tooltips(series: &TimeSeries, first: u64, text: impl Fn(&Interval) -> String)
     }
 }
 
-/// The time of an interval in words: the time of day at which it begins, and seconds from the first frame.
+/// The time of an interval in words: the time of day of the beginning, and seconds from the first frame.
 fn at(series: &TimeSeries, column: usize, first: u64) -> String {
     let seconds = |column: usize| seconds(series, column as u64, first);
     let begin = series.start() + column as u64 * series.length();
@@ -379,7 +379,7 @@ fn percent(part: f64) -> String {
     format!("{:.2}%", part * 100.0)
 }
 
-/// Round times of day on the axis, in UTC, each with its part of the width.
+/// Round times of day on the axis, in UTC, each with a position as a part of the width.
 fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
     let (start, width) = (series.start(), series.width());
     let mut round = ROUND.iter().flat_map(|(unit, counts)| counts.iter().map(move |count| count * unit * 1_000_000));
@@ -649,7 +649,7 @@ mod tests {
         assert_eq!(all(&spread(&one, &(0..=1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
     }
 
-    /// Recovery is a part of the bar, and of the words of its phase.
+    /// Recovery is a part of the bar, and of the words of the phase.
     #[test]
     fn a_phase_is_as_wide_as_its_share() {
         let call = Phases { call: 100, responder: 500, reply: 400, ..Phases::default() };

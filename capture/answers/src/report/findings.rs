@@ -1,4 +1,4 @@
-//! Broken rules, and the ends that broke them.
+//! Broken rules, and the ends that broke the rules.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use rpcrdma_dissector::Found;
 /// The most findings that are told apart.
 const KEPT: usize = 1000;
 
-/// Findings, counted by rule and by who broke it.
+/// Findings, counted by rule and by the end that broke the rule.
 #[derive(Debug, Default)]
 pub(super) struct FindingsByPeer {
-    /// By severity, slug and who broke it.
+    /// By severity, slug and end.
     counts: BTreeMap<(Severity, &'static str, String), PeerFinding>,
     /// Findings beyond the bound.
     pub(super) left_out: u64,
@@ -46,7 +46,7 @@ impl FindingsByPeer {
         }
     }
 
-    /// The worst first, and of those the most frequent.
+    /// Returns the worst findings first, and within a severity the most frequent.
     pub(super) fn sorted(&self) -> Vec<&PeerFinding> {
         let mut findings: Vec<_> = self.counts.values().collect();
         findings.sort_by(|a, b| a.first.severity.cmp(&b.first.severity).then(b.count.cmp(&a.count)));

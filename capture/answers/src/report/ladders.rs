@@ -34,14 +34,14 @@ const WIDTH: u32 = 724;
 const ROW: u32 = 26;
 const TOP: u32 = 22;
 
-/// An RPC that is drawn, with what the tables know it by.
+/// An RPC with a drawn ladder, and the keys of the RPC in the tables.
 #[derive(Debug)]
 pub(super) struct Drawn {
-    /// The name of its element in the page.
+    /// Name of the ladder's element in the page.
     pub(super) id: String,
-    /// Nanoseconds; `None` if it has no reply.
+    /// Nanoseconds; `None` without a reply.
     latency: Option<u64>,
-    /// Time and number of its first frame.
+    /// Time and number of the first frame.
     began: (u64, u64),
     /// The last frame.
     last: u64,
@@ -58,7 +58,7 @@ pub(super) struct Drawn {
 /// The RPCs that are drawn.
 #[derive(Debug, Default)]
 pub(super) struct Ladders {
-    /// The slowest, the slowest of them first.
+    /// The slowest RPCs, slowest first.
     slowest: Vec<Arc<Drawn>>,
     /// The calls that have waited longest, the oldest first.
     oldest: Vec<Arc<Drawn>>,
@@ -67,8 +67,7 @@ pub(super) struct Ladders {
 }
 
 impl Ladders {
-    /// Takes an RPC, and draws it if it is one of those to be drawn. `greatest` are the causes that it is the greatest
-    /// instance of so far.
+    /// Takes an RPC, and draws a ladder if needed. `greatest`: causes whose greatest instance so far is this RPC.
     pub(super) fn take(
         &mut self,
         transaction: &Transaction,
@@ -124,7 +123,7 @@ impl Ladders {
         self.causes.get(&Cause::of_name(name)?).map(AsRef::as_ref)
     }
 
-    /// The ladder of the slowest RPC for which `is_meant` is true, among those that are drawn.
+    /// The ladder of the slowest drawn RPC for which `is_meant` is true.
     pub(super) fn find(&self, is_meant: impl Fn(&Drawn) -> bool) -> Option<&Drawn> {
         let unanswered = self.oldest.iter().map(AsRef::as_ref);
         self.answered().into_iter().chain(unanswered).find(|drawn| is_meant(drawn))
@@ -132,7 +131,7 @@ impl Ladders {
 }
 
 impl Drawn {
-    /// Draws an RPC. What is left out of a long one is said. `None` if the capture holds no packet of it.
+    /// Draws an RPC. A note names the omitted parts of a long RPC. `None` if the capture holds no packet of the RPC.
     pub(super) fn new(transaction: &Transaction, files: &Files, file: impl FnOnce() -> Option<String>) -> Option<Self> {
         let rungs = rungs(transaction);
         let (first, last) = (rungs.first()?.first, rungs.last()?.last);
@@ -166,7 +165,7 @@ impl Drawn {
         })
     }
 
-    /// True if this is its client, its server, or its file, as a table shows it.
+    /// True if the RPC has this client, server or file, as named in a table.
     pub(super) fn is_about(&self, by: TopBy, key: &str) -> bool {
         match by {
             TopBy::Client => self.client.to_string() == key,
@@ -176,7 +175,7 @@ impl Drawn {
         }
     }
 
-    /// True if it has this XID on the connection, and was in flight in this frame.
+    /// True if the RPC has this XID on the connection, and was in flight in this frame.
     pub(super) fn is_rpc(&self, connection: u32, xid: u32, frame: u64) -> bool {
         (self.connection, self.xid) == (connection, xid) && (self.began.1..=self.last).contains(&frame)
     }
@@ -224,7 +223,7 @@ fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
     }
 }
 
-/// A line of a ladder above its arrow.
+/// A line of a ladder, with the label above the arrow.
 fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     let kind = match rung.kind {
         RungKind::Message => "message",
@@ -254,8 +253,8 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     }
 }
 
-/// Returns the text alternative of a ladder: its ends, and the line before which most time passed. The label of a line is no part of a
-/// sentence, because it may be one itself.
+/// Returns the text alternative of a ladder: the two ends, and the line after the longest pause. A label is not part of a
+/// sentence, because the label may be a sentence.
 fn description(rungs: &[Rung]) -> String {
     let named = |frame: u64, rung: &Rung| format!("frame {frame}: {}.", rung.label.join(", "));
     let mut text = format!("{} of packets.", counted(rungs.len() as u64, "line"));

@@ -1,7 +1,7 @@
-//! A report on a capture: one HTML file that needs nothing else.
+//! A report on a capture: one HTML file without external resources.
 //!
-//! [`CaptureReport`] takes what was found, in bounded memory; [`CaptureReport::write`] writes the page. Charts are SVG in the
-//! page, and it can be read without a script: the script sorts tables and magnifies charts.
+//! [`CaptureReport`] takes events and findings, in bounded memory; [`CaptureReport::write`] writes the page. Charts are SVG
+//! in the page, and the page can be read without a script: the script sorts tables and magnifies charts.
 
 mod charts;
 mod findings;
@@ -32,7 +32,7 @@ pub fn ladder(transaction: &Transaction, files: &Files) -> Option<String> {
     ladders::Drawn::new(transaction, files, || None).map(|drawn| drawn.markup)
 }
 
-/// Draws the charts of the report's time line: HTML elements `figure`, each with its title, its legend and a drawing in SVG.
+/// Draws the charts of the report's time line: HTML elements `figure`, each with a title, a legend and a drawing in SVG.
 /// `first` is the time of the first frame, in nanoseconds since 1970.
 #[must_use]
 pub fn timeline(series: &TimeSeries, first: u64) -> String {
@@ -45,7 +45,7 @@ pub fn phase_bar(phases: &Phases, recovery: &Phases) -> String {
     charts::phase_bar(phases, recovery).into_string()
 }
 
-/// Draws the same, with the legend of its colours and each time in words.
+/// Draws the phases of an RPC, with the legend of the colours and each time in words.
 #[must_use]
 pub fn phases(phases: &Phases, recovery: &Phases) -> String {
     maud::html! { (charts::phase_legend()) (charts::phases(phases, recovery)) }.into_string()
@@ -57,7 +57,7 @@ pub fn phase_legend() -> String {
     charts::phase_legend().into_string()
 }
 
-/// Escapes a text as all texts of the report are: in HTML, it is content or the value of an attribute.
+/// Escapes a text for HTML: the result is content or the value of an attribute.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     maud::html! { (text) }.into_string()
@@ -68,7 +68,7 @@ const SLOWEST: usize = 10;
 /// The most clients, servers and files that are shown.
 const TOP: usize = 20;
 
-/// Takes what was found in a capture, and writes a report on it.
+/// Takes the events of a capture, and writes a report on the capture.
 ///
 /// ```
 /// use rpcrdma_answers::report::CaptureReport;
@@ -136,7 +136,7 @@ impl Finished<'_> {
 }
 
 impl CaptureReport {
-    /// For a capture of this name, for example that of its file.
+    /// Begins a report on a capture with this name, for example the name of the file.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
@@ -158,14 +158,14 @@ impl CaptureReport {
         }
     }
 
-    /// Reports on a selection. All events, in their order, go to [`context`](Self::context); those that are selected, at any time, to
-    /// [`over_time`](Self::over_time); and those that are in the selected time as well to [`event`](Self::event).
+    /// Reports on a selection. Pass all events, in order, to [`context`](Self::context); the selected events, at any time, to
+    /// [`over_time`](Self::over_time); and the selected events within the selected time also to [`event`](Self::event).
     #[must_use]
     pub fn of_selection(self) -> Self {
         Self { diagnoser: self.diagnoser.of_selection(), window: Some(Window::default()), ..self }
     }
 
-    /// Describes the [selection](Self::of_selection): `options` as on the command line, its time, and the RPCs in flight throughout.
+    /// Describes the [selection](Self::of_selection): `options` as on the command line, the window, and the RPCs in flight throughout.
     pub fn describe_selection(&mut self, options: &str, window: Window, throughout: &Throughout) {
         self.diagnoser.describe_selection(options, throughout);
         self.window = Some(window);
@@ -231,7 +231,7 @@ impl CaptureReport {
         self.diagnoser.finding(found);
     }
 
-    /// Counts a file that could not be read to its end.
+    /// Counts a file that could not be read completely.
     pub fn unread(&mut self) {
         self.gaps.files += 1;
         self.diagnoser.unread();

@@ -1,4 +1,4 @@
-//! The page: what was captured and the verdict first, then each question with its section.
+//! The page: summary and verdict first, then each question with a section.
 
 use core::ops::RangeInclusive;
 use std::io;
@@ -104,7 +104,7 @@ fn shown_in(cause: &str) -> &'static str {
     }
 }
 
-/// The diagnosis: each cause with what shows it, and a link to the section that shows more.
+/// The diagnosis: each cause with evidence, and a link to the section with the details.
 fn diagnosed(finished: &Finished<'_>) -> Markup {
     let Diagnosis { causes, limits, .. } = &finished.diagnosis;
     html! {
@@ -134,7 +134,7 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
     }
 }
 
-/// Time of day at which a cause began, and the frames that show it.
+/// Time of day at which a cause began, and the frames with evidence.
 fn shown_by(cause: &DiagnosedCause) -> Markup {
     let frames = cause.examples.iter().map(CauseExample::shown).collect::<Vec<_>>().join(", ");
     html! {
@@ -154,7 +154,7 @@ fn section(id: &str, title: &str, content: Markup) -> Markup {
     }
 }
 
-/// A table with headings; those of numbers are `#`-prefixed, and the script sorts by any of them.
+/// A table with headings; a heading of numbers begins with `#`, and the script sorts by any column.
 fn table(caption: &str, headings: &[&str], rows: Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
@@ -193,7 +193,7 @@ fn count(value: u64) -> Markup {
     number(value, grouped(value))
 }
 
-/// A note on what a table leaves out: of `all` those after the first, and others.
+/// A note on the omitted rows of a table: rows of `all` after the first [`ROWS`], and others.
 fn left_out(all: usize, others: u64, what: &str) -> Markup {
     let count = all.saturating_sub(ROWS) as u64 + others;
     html! { @if count > 0 { p.note { (grouped(count)) " more " (what) " are not shown." } } }

@@ -1,7 +1,7 @@
-//! Counts over time, in as many intervals as fit on a page, however long the capture is.
+//! Counts over time, in as many intervals as fit on a page, for a capture of any length.
 //!
-//! The length of the capture is not known until its end. So the intervals begin with a millisecond, and whenever the capture
-//! outgrows them, each two become one of twice the length. Everything that is counted can be added, so nothing is lost.
+//! The length of the capture is not known before the end. So the intervals begin with a millisecond, and whenever the
+//! capture outgrows the intervals, each two become one of twice the length. All counts can be added, so nothing is lost.
 
 use rpcrdma_dissector::{Direction, Event, Message, Time, Transaction};
 
@@ -27,16 +27,16 @@ pub struct TimeSeries {
     pub(super) intervals: Vec<Interval>,
 }
 
-/// An RPC with a reply, as far as it counts over time.
+/// The properties of an answered RPC that count over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnsweredRpc {
     /// Time of the reply, in nanoseconds since 1970.
     pub reply: u64,
-    /// Latency in nanoseconds, if it is known.
+    /// Latency in nanoseconds, if known.
     pub latency: Option<u64>,
-    /// Octets that RDMA Reads moved for it.
+    /// Octets moved by RDMA Reads for the RPC.
     pub read_octets: u64,
-    /// Octets that RDMA Writes moved for it.
+    /// Octets moved by RDMA Writes for the RPC.
     pub write_octets: u64,
 }
 
@@ -52,23 +52,23 @@ impl AnsweredRpc {
 /// Counts of an interval.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interval {
-    /// RPCs that ended in it, by the step of their latency.
+    /// RPCs that ended in the interval, by step of latency.
     pub(super) latencies: [u32; STEPS],
-    /// Octets that RDMA Reads moved for them.
+    /// Octets moved by RDMA Reads for these RPCs.
     pub(super) read_octets: u64,
-    /// Octets that RDMA Writes moved for them.
+    /// Octets moved by RDMA Writes for these RPCs.
     pub(super) write_octets: u64,
-    /// Nanoseconds in it during which RPCs waited for their reply, added up over all of them.
+    /// Sum of the time each RPC waited for a reply during the interval, in nanoseconds.
     waited: u64,
-    /// Nanoseconds in it during which calls waited that got no reply, added up over all of them.
+    /// Sum of the time each call without a reply waited during the interval, in nanoseconds.
     waited_in_vain: u64,
     /// Packets that were sent again.
     pub(super) sent_again: u64,
-    /// The most credits that a reply in it granted.
+    /// Maximum number of credits granted by a reply in the interval.
     pub(super) granted: Option<u32>,
 }
 
-/// Returns the credits that a message grants, if it is a reply to the client.
+/// Returns the credits that a message grants, if the message is a reply to the client.
 #[must_use]
 pub fn granted(message: &Message) -> Option<u32> {
     let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply && !rpc.reverse);
@@ -123,7 +123,7 @@ impl TimeSeries {
         self.wait(rpc.reply.saturating_sub(latency), rpc.reply, |interval| &mut interval.waited);
     }
 
-    /// Takes a call without a reply, and until when it waited.
+    /// Takes a call without a reply, and the end of the wait.
     pub fn unanswered(&mut self, began: u64, until: u64) {
         self.begin(began);
         self.wait(began, until, |interval| &mut interval.waited_in_vain);
@@ -136,7 +136,7 @@ impl TimeSeries {
         }
     }
 
-    /// Leaves out the intervals outside of a window, except for the one in which the window begins and the one in which it ends.
+    /// Leaves out the intervals outside of a window. The intervals in which the window begins and ends stay.
     pub fn clip(&mut self, window: Window) {
         let Some(start) = self.start else { return };
         let interval = |time: Time| (time.0.saturating_sub(start) / self.length) as usize;
@@ -167,7 +167,7 @@ impl TimeSeries {
         self.start.unwrap_or_default()
     }
 
-    /// Nanoseconds of an interval. Whenever the capture outgrows the intervals, it doubles.
+    /// Nanoseconds of an interval. Whenever the capture outgrows the intervals, the length doubles.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.length
@@ -202,7 +202,7 @@ impl TimeSeries {
         self.intervals.get_mut(index)
     }
 
-    /// Adds the time of a wait to the intervals that it is in.
+    /// Adds the time of a wait to all intervals of the wait.
     fn wait(&mut self, from: u64, until: u64, sum: fn(&mut Interval) -> &mut u64) {
         // There is room for it then.
         self.at(until);

@@ -1,4 +1,4 @@
-//! Summary of a capture in five sentences, each with its figures.
+//! Summary of a capture in five sentences with figures.
 
 use rpcrdma::rules::Severity;
 use rpcrdma_dissector::{Counts, Transaction};
@@ -12,7 +12,7 @@ use crate::gaps::Gap;
 use crate::slow::longest;
 use crate::stats::text::twice;
 
-/// The most connections whose missing direction gets a sentence of its own.
+/// Maximum number of connections whose missing direction gets a separate sentence.
 const DIRECTIONS: usize = 3;
 /// Columns for what the slowest RPC calls.
 const CALLED: usize = 60;
@@ -23,14 +23,14 @@ pub(super) struct SlowestOne {
     latency: u64,
     frame: Option<u64>,
     called: String,
-    /// Name of the file that it is about.
+    /// Name of the file of the RPC.
     file: Option<String>,
     /// The phase that took longest.
     longest: Option<String>,
 }
 
 impl SlowestOne {
-    /// Puts an RPC in the place of the slowest so far, if it was slower.
+    /// Replaces the slowest RPC so far by a slower one.
     pub(super) fn replace(
         slowest: &mut Option<Self>,
         transaction: &Transaction,

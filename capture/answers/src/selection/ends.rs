@@ -1,8 +1,8 @@
-//! The client and the server of an item, as a selection compares them.
+//! Client and server of an item, for comparison with a selection.
 
 use rpcrdma_dissector::{Address, Connection, Direction, Message, Recovered, Sides, Transaction};
 
-/// The two ends of an item, and which of them is the client. The client is the end that calls, except for callbacks (RFC 8167).
+/// The two ends of an item, with roles if known. The client is the end that calls, except for callbacks (RFC 8167).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends<T> {
     /// The client and the server.
@@ -35,7 +35,7 @@ impl Ends<Address> {
         }
     }
 
-    /// The ends of a connection: the client asks for it.
+    /// The ends of a connection: the client requests the connection.
     pub(super) const fn of_connection(connection: &Connection) -> Self {
         let Sides { active, passive } = &connection.ends;
         match connection.set_up {
@@ -44,7 +44,7 @@ impl Ends<Address> {
         }
     }
 
-    /// A reply alone does not show the direction of its call, and neither does a call whose procedure is unknown.
+    /// A reply alone does not show the direction of the call, and neither does a call with an unknown procedure.
     pub(super) const fn of_transaction(transaction: &Transaction) -> Self {
         let Transaction { from, to, reverse, procedure, .. } = *transaction;
         if procedure.is_some() { Self::of(from, to, reverse) } else { Self::Either([from, to]) }

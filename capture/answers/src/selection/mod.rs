@@ -4,7 +4,7 @@
 //! all of it. A selection only decides which RPCs, messages, events and findings are shown:
 //! - an RPC is selected if its time, from call to accepted reply, overlaps the window;
 //! - a message, an event or a finding is selected if it lies in the window;
-//! - an item that belongs to an RPC is selected by a property of RPCs (latency, status, file) if its RPC is.
+//! - an item that belongs to an RPC is selected by a property of RPCs (latency, status, file) if the RPC is selected.
 
 mod ends;
 mod subject;
@@ -42,7 +42,7 @@ pub struct Selection {
     pub operations: Vec<String>,
     /// Names or numbers of statuses.
     pub statuses: Vec<String>,
-    /// Names of files, as text shows them; `NAME in FOLDER` for one of several files of a name.
+    /// Names of files, as in text output; `NAME in FOLDER` for one of several files of a name.
     pub files: Vec<String>,
     /// Numbers of frames between call and reply.
     pub frames: Vec<u64>,
@@ -63,7 +63,7 @@ pub enum Verdict {
     Wanted,
     /// The item is not selected.
     Unwanted,
-    /// The item is selected if its RPC is, and the RPC has not ended.
+    /// The item is selected if the RPC of the item is selected, and the RPC has not ended.
     AsItsRpc(RpcKey),
 }
 
@@ -101,7 +101,7 @@ impl Selection {
         Window { since: self.since.map(|since| since.at(first)), until: self.until.map(|until| until.at(first)) }
     }
 
-    /// Returns the name of a bound that cannot be meant, and what it would select: a time without a date that is before the first frame.
+    /// Returns the name of a probably mistaken bound, and the resulting selection: a time without a date that is before the first frame.
     #[must_use]
     pub fn astray(&self, first: Time) -> Option<(&'static str, &'static str)> {
         let bounds = [("since", self.since, "all"), ("until", self.until, "nothing")];
@@ -121,7 +121,7 @@ impl Selection {
         self.asks_for_rpcs() || !self.clients.is_empty() || !self.servers.is_empty()
     }
 
-    /// Returns true if RPCs are selected by what they are, and how they ended.
+    /// Returns true if the selection names properties or outcomes of RPCs.
     const fn names_rpcs(&self) -> bool {
         !self.operations.is_empty() || !self.statuses.is_empty() || !self.files.is_empty() || self.failed
     }
@@ -137,7 +137,7 @@ impl Selection {
             && self.selects_but_for_latency(rpc)
     }
 
-    /// Returns true if an RPC would be selected if its latency were known.
+    /// Returns true if only an unknown latency keeps an RPC out of the selection.
     pub fn lacks_latency(&self, rpc: &impl SelectableRpc) -> bool {
         self.slower_than.is_some() && rpc.latency().is_none() && self.selects_but_for_latency(rpc)
     }
@@ -155,8 +155,8 @@ impl Selection {
             && (!self.retransmitted || rpc.has_retransmissions())
     }
 
-    /// Judges an event at any time: a [`Window`] says if the event is in it. `file` is the file that an RPC is about, if a selection by
-    /// [`files`](Self::files) needs it.
+    /// Judges an event at any time: a [`Window`] tells if the event is within the selected time. `file` is the file of the RPC,
+    /// if a selection by [`files`](Self::files) needs the file.
     #[must_use]
     pub fn judge(&self, event: &Event, file: Option<&NamedFile>) -> Verdict {
         let is_wanted = match event {
@@ -206,7 +206,7 @@ impl Selection {
         self.judge_part(is_wanted, connection, xid, self.needs_end_of_rpc())
     }
 
-    /// Returns true if a message alone does not show if its RPC is selected.
+    /// Returns true if the selection of a message depends on the end of the RPC.
     const fn needs_end_of_rpc(&self) -> bool {
         let has_state = self.failed || self.waiting || self.retransmitted;
         has_state || self.slower_than.is_some() || !self.files.is_empty() || !self.frames.is_empty()

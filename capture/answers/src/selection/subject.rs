@@ -1,4 +1,4 @@
-//! RPCs and messages, as a selection looks at them.
+//! RPCs and messages, as a selection compares them.
 
 use rpcrdma_dissector::nfs::{self, Callback, CompoundOperation, Procedure};
 use rpcrdma_dissector::{Address, Half, Message, Status, Transaction};
@@ -19,9 +19,9 @@ pub trait SelectableRpc {
     fn xid(&self) -> u32;
     /// Time from call to accepted reply.
     fn span(&self) -> TimeSpan;
-    /// Latency in nanoseconds; `None` if the capture does not show it.
+    /// Latency in nanoseconds; `None` if the capture does not show the latency.
     fn latency(&self) -> Option<u64>;
-    /// Frames of call and reply, as far as the capture holds them.
+    /// Frames of call and reply, if captured.
     fn frames(&self) -> [Option<u64>; 2];
     /// Returns true if one of the addresses is that of the client, and one that of the server; no address matches any end.
     fn has_ends(&self, clients: &[Address], servers: &[Address]) -> bool;
@@ -39,7 +39,7 @@ pub trait SelectableRpc {
     fn has_retransmissions(&self) -> bool;
 }
 
-/// An RPC with the name of the file that it is about.
+/// An RPC with the name of the RPC's file.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedRpc<'a> {
     /// The RPC.
@@ -102,7 +102,7 @@ impl SelectableRpc for NamedRpc<'_> {
     }
 }
 
-/// Returns true if the ends can be those of a connection between one of the clients and one of the servers.
+/// Returns true if the ends may belong to a connection between one of the clients and one of the servers.
 pub(super) fn is_between(ends: &Ends<Address>, clients: &[Address], servers: &[Address]) -> bool {
     let is_any = |wanted: &[Address], end: &Address| wanted.is_empty() || wanted.contains(end);
     ends.meet(|end| is_any(clients, end), |end| is_any(servers, end))

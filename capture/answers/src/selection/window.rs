@@ -2,7 +2,7 @@
 
 use rpcrdma_dissector::{Event, Recovered, RecoveryKind, Time, Transaction, WaitEnd};
 
-/// Time from the beginning of an RPC or an event to its end.
+/// Time span of an RPC or an event, from beginning to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
     /// The beginning.
@@ -18,8 +18,9 @@ impl TimeSpan {
         Self { from: time, until: Some(time) }
     }
 
-    /// Time of an RPC: from the first packet of the call to the copy of the reply that the requester accepted. A call without a reply lasts
-    /// until its connection ended, or beyond the end of the capture. Of a reply without a call, only the reply is known.
+    /// Time of an RPC: from the first packet of the call to the copy of the reply that the requester accepted. A call without a
+    /// reply lasts until the end of the connection, or beyond the end of the capture. For a reply without a call, only the
+    /// reply counts.
     #[must_use]
     pub fn of_transaction(transaction: &Transaction) -> Self {
         let Transaction { began, call, reply, waiting, .. } = transaction;
@@ -57,7 +58,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// `true` if the window has a bound of its own.
+    /// `true` if the window has a bound.
     #[must_use]
     pub const fn is_bounded(&self) -> bool {
         self.since.is_some() || self.until.is_some()
@@ -95,7 +96,7 @@ impl Window {
         begins_in_time && ends_in_time
     }
 
-    /// `true` if a span begins before the window and ends after it, so that nothing in the window shows either.
+    /// `true` if a span begins before the window and ends after the window, so that nothing in the window shows either.
     #[must_use]
     pub fn is_within(&self, span: TimeSpan) -> bool {
         let begins_before = self.since.is_some_and(|since| span.from < since);
