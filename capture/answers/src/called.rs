@@ -5,8 +5,7 @@ use rpcrdma_dissector::{NotTimed, Rpc, Status, Transaction, Waiting};
 
 use crate::format::line::{DIM, FAULT, WARNING};
 
-/// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the ones before the
-/// operation that it is about are left out.
+/// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the operations before the main one are left out.
 pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     let Transaction { name, procedure, operations, .. } = transaction;
     operations_within(room, *name, *procedure, operations)
@@ -29,7 +28,7 @@ pub(super) fn operations_within(
     format!("… {}", called(Some(""), procedure, rest))
 }
 
-/// Returns the name of a call, its numbers, or the operations of a COMPOUND.
+/// Returns the name of a call, the numbers of an unknown call, or the operations of a COMPOUND.
 pub(super) fn called(
     name: Option<&'static str>,
     procedure: Option<Procedure>,
@@ -53,7 +52,7 @@ pub(super) fn called(
     text
 }
 
-/// Returns the failure of a call, if it failed.
+/// Returns the failure of a call; `None` for success.
 pub(super) fn failure(rpc: &Rpc) -> Option<String> {
     match rpc.status? {
         Status::Success(None | Some(0)) => None,
@@ -62,7 +61,7 @@ pub(super) fn failure(rpc: &Rpc) -> Option<String> {
     }
 }
 
-/// The name of a status, or its number.
+/// Name of a status, or the status as a number.
 pub(super) fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> String {
     let name = procedure.and_then(|procedure| nfs::status::name(&procedure, callback.is_callback(), code));
     name.map_or_else(|| format!("status {code}"), str::to_owned)
@@ -73,7 +72,7 @@ pub(super) fn outcome(transaction: &Transaction) -> &'static str {
     transaction.waiting.as_ref().map_or("no reply", Waiting::outcome)
 }
 
-/// Returns the outcome of a transaction, unless it succeeded, and notes about it.
+/// Returns the outcome of a transaction, unless the outcome is success, and notes about the transaction.
 pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     match transaction.status {

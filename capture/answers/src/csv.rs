@@ -1,7 +1,7 @@
 //! Records as a table: comma-separated values (RFC 4180), with the names of the columns in the first line.
 //!
-//! The columns follow from the schema, so they are the same whatever the records hold. A field of an object has the name of the
-//! object in front of its own, as in `phases_call_ns`. A list of numbers or texts is one cell, joined by spaces, and so are the
+//! The columns follow from the schema, so the columns are the same for all records. A field of an object has the name of
+//! the object as a prefix, as in `phases_call_ns`. A list of numbers or texts is one cell, joined by spaces, and so are the
 //! names of `operations`; other lists are left out.
 
 use std::io;
@@ -14,9 +14,9 @@ use crate::schema;
 use crate::top::TopReport;
 use crate::top::record::TopObject;
 
-/// The fields of an interval that stand before those of each of its operations.
+/// Fields of an interval that precede the fields of each operation.
 const INTERVAL: [&str; 3] = ["time_ns", "start_ns", "length_ns"];
-/// The list of `stats` that has a row for each of its objects.
+/// The list of `stats` with a row for each object.
 const PROCEDURES: &str = "procedures";
 /// The list of objects of which the names are joined.
 const OPERATIONS: &str = "operations";
@@ -25,7 +25,7 @@ const OPERATIONS: &str = "operations";
 #[derive(Debug)]
 pub struct CsvTable {
     columns: Vec<CsvColumn>,
-    /// The columns of the objects in a list, if each of those has a row.
+    /// Columns of the objects in a list, if each object has a row.
     of_each: Option<Vec<CsvColumn>>,
 }
 

@@ -1,4 +1,4 @@
-//! Gaps of a capture: because of them, what it does not show may have happened all the same.
+//! Gaps of a capture. Because of a gap, an event that the capture does not show may have happened nevertheless.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use rpcrdma_dissector::{Address, Captured, Event, Report, Side, Summary};
 /// The most connections with a missing direction that are listed.
 const LISTED: usize = 100;
 
-/// Counts of what a capture lacks. They decide whether an absence in it proves anything.
+/// Counts of the gaps of a capture. The gaps decide whether the absence of a packet proves anything.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Gaps {
@@ -27,13 +27,13 @@ pub struct Gaps {
     pub packets: u64,
     /// Connections with packets of one end only: the first hundred.
     pub directions: Vec<MissingDirection>,
-    /// Number of such connections beyond those in the list.
+    /// Number of connections with a missing direction beyond the listed ones.
     pub directions_left_out: u64,
     /// Number of connections whose directions were captured by two clocks.
     pub two_clocks: u64,
     /// Number of files that could not be read to their end.
     pub files: u64,
-    /// Number of connections without a message that were set up before the capture: they may carry RPC-over-RDMA.
+    /// Number of connections without a message that were set up before the capture. Some may carry RPC-over-RDMA.
     pub joined: u64,
     /// Requests for RPC-over-RDMA connections that were rejected or not answered.
     pub requests: u64,
@@ -49,7 +49,7 @@ pub struct MissingDirection {
     pub captured: Address,
     /// Address of the other end.
     pub missing: Address,
-    /// `true` if the set-up of the connection, or its TCP ports, name both ends.
+    /// `true` if the setup of the connection, or the TCP ports, name both ends.
     pub paired: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum Gap {
     Empty,
     /// One direction of a connection is missing.
     Direction,
-    /// A file could not be read to its end.
+    /// A file could not be read completely.
     File,
     /// Packets are missing.
     Packets,
@@ -128,7 +128,7 @@ impl Gaps {
         });
     }
 
-    /// The gravest gap; `None` if the capture lacks nothing, as far as it shows.
+    /// The gravest gap; `None` if the capture shows no gap.
     #[must_use]
     pub fn gravest(&self) -> Option<Gap> {
         let gaps = [

@@ -1,8 +1,8 @@
-//! Answers to questions about captures of RPC-over-RDMA: the library of the program `rpcrdma` above `rpcrdma-dissector`. The dissector
-//! gives events and writes nothing; the answers count, judge and write them.
+//! Answers to questions about captures of RPC-over-RDMA: the library of the program `rpcrdma` above `rpcrdma-dissector`.
+//! The dissector produces events and writes nothing; the answers count, judge and write the events.
 //!
-//! Each answer is a folder or a file: what it counts in `mod.rs`, its record in `record.rs`, its text in
-//! `text.rs`. What several share comes before them:
+//! Each answer is a folder or a file: the counts are in `mod.rs`, the record in `record.rs`, the text in `text.rs`. Modules
+//! that several answers share come first:
 //!
 //! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
 //! - `lines`, `called`, `name_counts`, `operation_name`, [`file_names`], [`gaps`], `unanswered`: what several answers say of a message, an RPC or a
@@ -15,8 +15,8 @@
 //!   [`schema`], [`csv`] and `parquet`.
 //!
 //! # Features
-//! Text, records, CSV and the report are always there: whoever wants an answer wants one of these, and the packages for them compile in
-//! seconds. Off by default:
+//! Text, records, CSV and the report are always there: every user of an answer needs one of these, and the packages for
+//! this compile in seconds. Off by default:
 //!
 //! | feature | for | brings |
 //! |---|---|---|

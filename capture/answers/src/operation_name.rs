@@ -1,4 +1,4 @@
-//! Name by which an RPC is counted and filtered: its procedure, or the operation that a COMPOUND is about.
+//! Name for counting and filtering an RPC: the procedure, or the main operation of a COMPOUND.
 
 use core::fmt;
 
@@ -6,11 +6,11 @@ use rpcrdma_dissector::Transaction;
 use rpcrdma_dissector::nfs::{CompoundOperation, CompoundRole, Procedure};
 use serde::{Serialize, Serializer};
 
-/// The name of what an RPC does: `NFSv3 READ`, and of a COMPOUND the operation that it is about.
+/// Name of an RPC: `NFSv3 READ`, or for a COMPOUND the name of the main operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OperationName {
-    /// It is not known what was called.
+    /// The called procedure is unknown.
     Unknown,
     /// An operation of NFSv4.
     Nfs4(&'static str),
@@ -29,7 +29,7 @@ impl OperationName {
         Self::new(transaction.procedure, transaction.name, &transaction.operations)
     }
 
-    /// The name of what failed in an RPC: of a COMPOUND, the operation that ended it. That of the RPC if no operation did.
+    /// Name of the failed part of an RPC: for a COMPOUND, the operation that ended the COMPOUND. The name of the RPC if no operation failed.
     pub(super) fn of_failure(transaction: &Transaction) -> Self {
         let failed = transaction.operations.iter().find(|operation| operation.status.is_some_and(|status| status != 0));
         failed.map_or_else(|| Self::of_transaction(transaction), Self::of_operation)
@@ -76,7 +76,7 @@ impl Serialize for OperationName {
     }
 }
 
-/// Writes two strings as one. Joining them through `fmt` takes several times as long.
+/// Writes two strings as one. Joining strings through `fmt` takes several times as long.
 fn serialize_joined<S: Serializer>(texts: [&str; 2], serializer: S) -> Result<S::Ok, S::Error> {
     let mut joined = [0; 64];
     let mut rest = joined.as_mut_slice();
@@ -92,8 +92,8 @@ fn serialize_joined<S: Serializer>(texts: [&str; 2], serializer: S) -> Result<S:
     serializer.serialize_str(joined.unwrap_or_default())
 }
 
-/// Returns the operation that a COMPOUND is about: the first that does not merely lead up to another (OPEN, even if an ACCESS follows
-/// it), failing that GETATTR if it has one, and failing that its last.
+/// Returns the main operation of a COMPOUND: the first that does not merely prepare another (OPEN, even before an ACCESS).
+/// Without such an operation, the main operation is GETATTR if present, and otherwise the last operation.
 pub(super) fn main_operation(operations: &[CompoundOperation]) -> Option<usize> {
     let is_of_attributes = |operation: &CompoundOperation| operation.code.traits().role == CompoundRole::Attributes;
     let main = operations.iter().position(|operation| !operation.leads());

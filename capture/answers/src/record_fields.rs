@@ -1,4 +1,4 @@
-//! The fields of a record, as its schema describes them: the columns of tables follow from them.
+//! Fields of a record, as described in the schema of the record: the columns of tables follow from these fields.
 
 use serde_json::{Map, Value};
 
@@ -10,16 +10,16 @@ pub(super) struct RecordFields {
 
 /// Content of a field.
 pub(super) enum Held<'a> {
-    /// A single value, and its schema.
+    /// A single value, with schema.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only `parquet` reads it"))]
     Cell(&'a Value),
     Object(&'a Map<String, Value>),
-    /// A list, and the schema of its items.
+    /// A list, with the schema of the items.
     List(&'a Value),
 }
 
 impl RecordFields {
-    /// The fields in a schema, but for those that are the same in all rows of a table.
+    /// Finds the fields in a schema, except fields that are the same in all rows of a table.
     pub(super) fn new(schema: &Value) -> Self {
         let object = |name| schema.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
         let mut properties = object("properties");

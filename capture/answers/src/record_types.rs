@@ -19,7 +19,7 @@ use crate::transactions::TransactionObject;
 /// A type of record.
 pub(super) struct RecordType {
     pub(super) name: &'static str,
-    /// Its schema as a reference to a definition.
+    /// Adds the schema of the type as a definition, and returns a reference to the definition.
     pub(super) reference: fn(&mut SchemaGenerator) -> Schema,
     /// The schema itself.
     pub(super) whole: fn(&mut SchemaGenerator) -> Schema,
@@ -35,7 +35,7 @@ impl RecordType {
     }
 }
 
-/// Gives each type its name, and lists all of them for their schemas.
+/// Gives each type a name, and lists all types with schemas.
 macro_rules! record_types {
     ($($name:literal: $record:ty,)*) => {
         $(impl JsonRecord for $record {

@@ -26,7 +26,7 @@ pub(super) fn of_record(record: &RecordType) -> Value {
     document(generator, &format!("{} record of rpcrdma", record.name), schema)
 }
 
-/// The schema of all records: each is one of those.
+/// Schema of all records, as alternatives.
 #[must_use]
 pub fn of_all() -> Value {
     let mut generator = generator();
@@ -40,7 +40,7 @@ fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().for_serialize().into_generator()
 }
 
-/// A whole document: what it describes, and the definitions that this refers to.
+/// A whole document: the described type, and all needed definitions.
 fn document(mut generator: SchemaGenerator, title: &str, schema: Schema) -> Value {
     let mut document = Map::new();
     document.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));

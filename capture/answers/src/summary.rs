@@ -1,4 +1,4 @@
-//! The last record of a command: what the records before it do not show.
+//! The last record of a command, with the facts that the earlier records do not show.
 
 use rpcrdma_dissector::{CapturedAt, PlaceKnown, Summary};
 use serde::Serialize;

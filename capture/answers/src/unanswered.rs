@@ -5,7 +5,7 @@ use rpcrdma_dissector::{CaptureEnd, Delivery, Owed, Stamp, Transaction, WaitEnd}
 /// The most calls without a reply that are kept.
 pub(super) const UNANSWERED_KEPT: usize = 10_000;
 
-/// Wait of a call without a reply: to the end of its connection or of the capture.
+/// Wait of a call without a reply: to the end of the connection or of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnansweredWait {
@@ -16,8 +16,8 @@ pub struct UnansweredWait {
 }
 
 impl UnansweredWait {
-    /// The wait of an RPC. `None` if it was answered, if another call took its XID, or if the capture does not show that the call
-    /// waited: its reply may be missing, or may have arrived.
+    /// The wait of an RPC. `None` if the RPC was answered, if another call took the same XID, or if the capture does not show
+    /// that the call waited: the reply may be missing, or may have arrived.
     #[must_use]
     pub fn of(transaction: &Transaction) -> Option<Self> {
         let waiting = transaction.waiting?;
@@ -31,7 +31,7 @@ impl UnansweredWait {
         Some(Self { began, end: waiting.end })
     }
 
-    /// Nanoseconds of the wait in a capture with this end; only those since the clock was last set back, if that was during the wait.
+    /// Nanoseconds of the wait in a capture with this end. If the clock was set back during the wait, only the time since then counts.
     #[must_use]
     pub fn time(self, end: CaptureEnd) -> u64 {
         self.over(end).at_least_since(self.began)
@@ -52,7 +52,7 @@ impl UnansweredWait {
     }
 }
 
-/// Calls without a reply, each with a key by which it is counted.
+/// Calls without a reply, each with a key for counting.
 #[derive(Clone, Debug)]
 pub(super) struct UnansweredWaits<K>(Vec<(K, UnansweredWait)>);
 

@@ -43,7 +43,7 @@ impl KeptFrame {
     }
 }
 
-/// Frames that are let go in the order in which they came.
+/// Frames that are released in the order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct FrameBuffers {
     /// The oldest frame is in the first one. No frame is in two.

@@ -70,7 +70,7 @@ pub(super) struct FaultChange {
 impl FaultChange {
     pub(super) const UNKNOWN: Self = Self { significance: Chance::TOO_FEW, outcome: FaultOutcome::Unknown };
 
-    /// Compares the share of an operation's RPCs. It may change by `tolerance`, a fraction of what it was.
+    /// Compares the share of an operation's RPCs with the fault. The share may change by `tolerance`, a fraction of the earlier share.
     pub(super) fn new(before: FaultCount, after: FaultCount, tolerance: f64) -> Self {
         if before.known == 0 || after.known == 0 {
             return Self::UNKNOWN;

@@ -1,4 +1,4 @@
-//! Two captures side by side: what fails, is sent again or is slower now, and which rules are broken now.
+//! Two captures side by side: what fails, is retransmitted or is slower now, and which rules are broken now.
 
 mod chance;
 mod fault;

@@ -179,7 +179,7 @@ impl Pair {
         time * (1.0 + 2.0 * time / shorter as f64)
     }
 
-    /// The same where nearly all numbers are 0: two others that happen to be neighbours are no sign of dependence, unless the
+    /// The same where nearly all numbers are 0: two others that happen to be neighbours are no indication of dependence, unless the
     /// correlation of neighbours is one that chance gives in fewer than 5 of 100 independent series.
     fn correlation_time_of_few(&self) -> f64 {
         let chance = 1.645 / (self.shorter() as f64).sqrt();

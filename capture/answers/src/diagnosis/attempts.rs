@@ -11,7 +11,7 @@ const KEYS: usize = 500;
 /// The most connections whose set-up is remembered.
 const ACCEPTED: usize = 1000;
 
-/// The ends of a connection request and the service that it asks for.
+/// The ends of a connection request, and the requested service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RequestKey {
     pub(super) client: Address,
@@ -29,7 +29,7 @@ impl RequestKey {
 /// Requests with the same outcome.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestRun {
-    /// Number of rejections; of unanswered requests, how many times they were sent.
+    /// Number of rejections; for unanswered requests, the number of transmissions.
     pub(super) count: u64,
     /// The first request or rejection.
     pub(super) first: Stamp,
@@ -114,7 +114,7 @@ impl Attempts {
         }
     }
 
-    /// Takes over the connections of the whole capture: a selection of requests rests on them.
+    /// Takes over the connections of the whole capture: a selection of requests depends on the connections.
     pub(super) fn know_connections(&mut self, whole: &Self) {
         (self.services, self.accepted) = (whole.services.clone(), whole.accepted.clone());
     }
@@ -160,12 +160,12 @@ impl Attempts {
         self.of_rpc().filter(move |(key, _)| (key.client, key.server) == (client, server)).map(|(_, requests)| requests)
     }
 
-    /// True if a connection with RPC-over-RDMA to the server of this request was accepted before it.
+    /// True if an earlier connection with RPC-over-RDMA to the server of this request was accepted.
     pub(super) fn was_accepted(&self, key: &RequestKey, before: Stamp) -> bool {
         self.accepted.iter().any(|(_, server, stamp)| *server == key.server && stamp.frame < before.frame)
     }
 
-    /// True if the capture holds an answer of the server, or a connection to it.
+    /// True if the capture holds an answer of the server, or a connection to the server.
     pub(super) fn is_heard(&self, key: &RequestKey) -> bool {
         self.services.iter().any(|(server, _)| *server == key.server)
             || self.requests.iter().any(|(other, requests)| other.server == key.server && requests.rejected.is_some())

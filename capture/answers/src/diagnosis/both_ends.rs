@@ -1,4 +1,4 @@
-//! RPCs as the ends saw them, in a capture that holds the packets of both.
+//! RPCs as seen by each end, in a capture that holds the packets of both ends.
 
 use rpcrdma_dissector::{BothEnds, EndLatencies};
 
@@ -12,7 +12,7 @@ pub(super) struct BothEndsTimes {
     pub(super) connections: u64,
     requester: Histogram,
     responder: Histogram,
-    /// Nanoseconds of all latencies: at the requester, at the responder, and as far as all other counts have them.
+    /// Nanoseconds of all latencies: at the requester, at the responder, and as used in all other counts.
     requester_ns: u64,
     responder_ns: u64,
     counted_ns: u64,

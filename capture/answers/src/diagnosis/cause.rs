@@ -1,4 +1,4 @@
-//! The causes that a diagnosis knows, and the rules by which it finds them.
+//! All causes of a diagnosis, and the rules that find the causes.
 
 /// A cause of waiting, or of a capture that does not show one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +17,7 @@ pub enum Cause {
     MirrorDoubled,
     /// The two directions of connections were captured by two clocks.
     TwoClocks,
-    /// The responder accepted a call and has done nothing for it since.
+    /// The responder accepted a call, and then did nothing for the call.
     ResponderSilent,
     /// Nothing acknowledges a call that was sent again and again.
     ResponderUnreachable,
@@ -63,7 +63,7 @@ pub enum Cause {
     Protocol,
 }
 
-/// The end, or the part between them, that can do something about a cause.
+/// The end that can remove a cause, or the network in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CauseOwner {
     /// The end that calls.
@@ -89,7 +89,7 @@ impl CauseOwner {
     }
 }
 
-/// A cause, and the rule by which it is found.
+/// A cause, and the rule that finds the cause.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CauseRule {
@@ -99,7 +99,7 @@ pub struct CauseRule {
     pub name: &'static str,
     /// Heading above the evidence.
     pub title: &'static str,
-    /// Condition under which it is given as a cause.
+    /// Condition for reporting the cause.
     pub condition: &'static str,
 }
 
@@ -113,7 +113,7 @@ impl CauseSet {
         self.0 |= 1 << cause as u32;
     }
 
-    /// `true` if the cause is in it.
+    /// `true` if the set contains the cause.
     #[must_use]
     pub const fn contains(self, cause: Cause) -> bool {
         self.0 & 1 << cause as u32 != 0
@@ -124,8 +124,8 @@ impl CauseSet {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RpcCauses {
-    /// Causes that the RPC counts for, whether or not they will be given. Of a call without a reply, only the end of the capture
-    /// shows its cause: [`Diagnosis::late_causes`](super::Diagnosis::late_causes).
+    /// Causes that count the RPC, including causes that will not be reported. For a call without a reply, only the end of the
+    /// capture shows the cause: [`Diagnosis::late_causes`](super::Diagnosis::late_causes).
     pub counted: CauseSet,
     /// Causes that the RPC is the greatest instance of so far.
     pub greatest: Vec<Cause>,
@@ -145,7 +145,7 @@ pub(super) const UNANSWERED: u64 = 1_000_000_000;
 pub(super) const SLOW: u64 = 20_000_000;
 /// The least round trip that counts as distant: 10 ms, in which light goes a thousand kilometres and back through a fibre.
 pub(super) const DISTANT: u64 = 10_000_000;
-/// The least time that counts even if it was needed once: 500 ms.
+/// Minimum time that counts even for a single RPC: 500 ms.
 pub(super) const VERY_SLOW: u64 = 500_000_000;
 /// The least number of RPCs of a slow end, or of calls without a credit, if none took very long. A mount begins and ends with
 /// a few operations that servers have to write to a disk.
@@ -154,7 +154,7 @@ pub(super) const SEVERAL: u64 = 10;
 pub(super) const PER_OCTET: u64 = 10;
 /// The least part of all waiting time of a cause for which somebody waits, in percent.
 pub(super) const SHARE: u64 = 5;
-/// The same for ends that are slow, because they always need some time.
+/// Minimum share of waiting time for slow ends, in percent, because every end needs some time.
 pub(super) const SLOW_SHARE: u64 = 20;
 /// The least part of the RPCs that waited for a credit, in percent.
 pub(super) const WAITED: u64 = 20;
@@ -167,11 +167,11 @@ pub(super) const SMALL: u64 = 20;
 /// The Sends that every implementation known here can have, in octets.
 pub(super) const USUAL_SEND: u32 = 4096;
 
-/// Octets of a Send that show its RPC, unless it has long lists of chunks. The first 256 octets of a packet hold more, also of one in
-/// another packet.
+/// Octets of a Send that show the RPC, unless the Send has long lists of chunks. The first 256 octets of a packet hold
+/// more, also of a packet within another.
 pub(super) const USUAL_HEADER: usize = 128;
 
-/// All causes, those of the capture first.
+/// All causes; problems of the capture come first.
 pub static CAUSES: [CauseRule; 29] = [
     CauseRule {
         cause: Cause::NothingFound,
@@ -372,7 +372,7 @@ pub static CAUSES: [CauseRule; 29] = [
 ];
 
 impl Cause {
-    /// The rule by which it is found.
+    /// The rule that finds the cause.
     #[must_use]
     pub fn rule(self) -> &'static CauseRule {
         // All causes are in the table, in their order; a test shows it.

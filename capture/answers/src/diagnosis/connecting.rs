@@ -1,4 +1,4 @@
-//! Causes about connections: how they ended, and what became of requests for new ones.
+//! Causes about connections: ends of connections, and outcomes of requests for new ones.
 
 use std::collections::BTreeSet;
 

@@ -45,7 +45,7 @@ pub(super) struct CreditTerms {
 }
 
 impl CreditTerms {
-    /// Takes the credits of a message of version 1. Those of the reverse direction are apart (RFC 8167 section 4.1).
+    /// Takes the credits of a message of version 1. The credits of the reverse direction are separate (RFC 8167 section 4.1).
     pub(super) fn message(&mut self, message: &Message) {
         let Some(credits) = message.credits().filter(|_| !message.is_reverse() && message.is_malformed().is_none())
         else {
@@ -78,7 +78,7 @@ impl CreditTerms {
         }
     }
 
-    /// Takes an RPC that has ended, and the nanoseconds for which its call waited for a credit, if that is a cause.
+    /// Takes an RPC that has ended, and the nanoseconds for which the call waited for a credit, if that is a cause.
     pub(super) fn transaction(&mut self, transaction: &Transaction, wait: Option<u64>) {
         let terms = self.calls.remove(&(transaction.connection, transaction.xid));
         let (Some(Terms { granted, requested }), Some(wait)) = (terms, wait) else { return };

@@ -183,7 +183,7 @@ impl UnknownAgain {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     pub(super) connections: u64,
-    /// Connections whose set-up was not captured.
+    /// Connections whose setup was not captured.
     pub(super) joined: u64,
     /// Connections whose private data the capture cut.
     pub(super) cut_setups: u64,

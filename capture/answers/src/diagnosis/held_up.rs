@@ -8,7 +8,7 @@ use super::tally::{RpcSubject, Tally};
 /// Times for which data by RDMA was held up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeldUp {
-    /// The requester paused in data that it sends, and the responder did.
+    /// Pauses of the requester in sending data, and of the responder.
     pub(super) requester_paused: Tally,
     pub(super) responder_paused: Tally,
     /// The window of the requester was closed, and that of the responder.
@@ -33,7 +33,7 @@ pub(super) struct DataWait {
 }
 
 impl DataWait {
-    /// Divides the time for which an RPC may have waited for data, of which these octets are its own.
+    /// Divides the time for which an RPC may have waited for data; `octets` of the data belong to the RPC.
     pub(super) fn new(times: &SenderTimes, whole: u64, octets: u64) -> Self {
         let mut left = whole;
         let mut take = |time: u64| {
@@ -60,7 +60,7 @@ impl DataWait {
 pub(super) struct DataWaits {
     /// Data of the requester, which the responder reads.
     pub(super) read: DataWait,
-    /// Data of the responder, which it writes.
+    /// Data that the responder writes.
     pub(super) written: DataWait,
     /// The two ends.
     pub(super) requester: Address,

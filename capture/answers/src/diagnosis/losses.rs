@@ -33,7 +33,7 @@ struct PacketPlace {
 }
 
 impl PacketPlace {
-    /// The place of the packet that a sign of loss is about.
+    /// The place of the packet that an indication of loss is about.
     const fn of(recovered: &Recovered) -> Self {
         let (sender, number) = recovered.place;
         Self { sender, number }
@@ -45,7 +45,7 @@ impl PacketPlace {
 struct DirectionLosses {
     /// Losses of packets, or of their acknowledgements.
     losses: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     again: u64,
     /// Losses of a packet that the capture does not hold from before.
     before_capture: u64,
@@ -66,11 +66,11 @@ struct SenderLosses {
     reported: u64,
     /// Time-outs after which a packet came again that the capture holds from before.
     timed_out: u64,
-    /// The capture lacked a packet that was sent again.
+    /// The capture lacked a packet that was retransmitted.
     has_replaced: bool,
     /// The TCP segment that filled a hole last.
     filled: Option<LastFill>,
-    /// The responses to RDMA Read requests that were sent again last, one after the other.
+    /// The responses to RDMA Read requests that were retransmitted last, one after the other.
     responses: Option<Responses>,
     /// The place of the last RDMA Read request that the receiver of these packets retransmitted.
     asked: Option<PacketPlace>,
@@ -84,7 +84,7 @@ struct Responses {
     end: u64,
 }
 
-/// A TCP segment that was sent again, and filled a hole or a part of one.
+/// A TCP segment that was retransmitted, and filled a hole or a part of one.
 #[derive(Clone, Copy, Debug)]
 struct LastFill {
     place: PacketPlace,
@@ -92,7 +92,7 @@ struct LastFill {
     end: u64,
 }
 
-/// A packet that was sent again.
+/// A packet that was retransmitted.
 #[derive(Clone, Copy, Debug)]
 struct SentAgainPacket {
     place: PacketPlace,
@@ -125,7 +125,7 @@ struct OpenHole {
     missing: Option<MissingPacket>,
     /// Losses of the packet.
     times: u64,
-    /// True if what follows the packet was sent again, and so the packet as well: the next sign is another loss.
+    /// True if what follows the packet was retransmitted, and so the packet as well: the next indication is another loss.
     is_sent_again: bool,
     /// True if the packet was retransmitted just before: either that copy was lost, or the acknowledgement of that copy.
     is_again: bool,
@@ -291,7 +291,7 @@ impl Losses {
 }
 
 impl SenderLosses {
-    /// Takes a sign that the packet at a place was lost, which the receiver may have reported. Returns false if an earlier sign is of the
+    /// Takes an indication that the packet at a place was lost, which the receiver may have reported. Returns false if an earlier indication is of the
     /// same loss.
     fn lost(&mut self, mut new: OpenHole) -> bool {
         let filled = self.filled.filter(|filled| filled.place.sender == new.place.sender);
@@ -314,7 +314,7 @@ impl SenderLosses {
         true
     }
 
-    /// A response is sent again.
+    /// A response is retransmitted.
     fn respond(&mut self, place: PacketPlace) {
         let end = place.number + 1;
         match self.responses.as_mut().filter(|last| last.first.sender == place.sender && last.end == place.number) {

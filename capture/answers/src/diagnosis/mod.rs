@@ -5,8 +5,7 @@
 //!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `facts`: other counts; `tally`: the client, operation
 //!   and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
-//! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
-//!   shows;
+//! - `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `limits`: limits of the capture;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
 mod attempts;
@@ -47,7 +46,7 @@ use whole::WholeCapture;
 pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
 pub use record::{CauseExample, DiagnosedCause, Diagnosis, SeenAtBothEnds, SelectedRpcs};
 
-/// Takes what was found in a capture, in bounded memory, and diagnoses it.
+/// Takes the events of a capture, in bounded memory, and diagnoses the capture.
 ///
 /// The [`Config`](rpcrdma_dissector::Config) of the dissector has to ask for RPCs, operations and recovery.
 ///
@@ -73,7 +72,7 @@ pub use record::{CauseExample, DiagnosedCause, Diagnosis, SeenAtBothEnds, Select
 pub struct Diagnoser {
     name: String,
     files: Option<String>,
-    /// Names of files; of a selection, the whole capture has them.
+    /// Names of files; for a selection, the whole capture has the names.
     names: FileNames,
     waits: Waits,
     facts: Facts,
@@ -82,7 +81,7 @@ pub struct Diagnoser {
     selected: Option<Box<SelectedPart>>,
 }
 
-/// Counts of a selection, besides those that the diagnosis of a whole capture has too.
+/// Counts of a selection, in addition to the counts for a whole capture.
 #[derive(Clone, Debug)]
 struct SelectedPart {
     /// The whole capture.
@@ -91,7 +90,7 @@ struct SelectedPart {
     options: String,
     /// Selected messages, RPCs, indications of loss, and connection requests without success.
     items: u64,
-    /// Connections of them, up to a bound.
+    /// Connections of the selected RPCs, up to a bound.
     connections: BTreeSet<u32>,
     throughout: Throughout,
 }
@@ -117,7 +116,7 @@ impl Diagnoser {
 
     /// Diagnoses a selection.
     ///
-    /// All events, in their order, go to [`context`](Self::context), and those that are selected to [`event`](Self::event) too.
+    /// Pass all events, in order, to [`context`](Self::context), and the selected events also to [`event`](Self::event).
     #[must_use]
     pub fn of_selection(self) -> Self {
         let selected = SelectedPart {
@@ -161,13 +160,13 @@ impl Diagnoser {
         }
     }
 
-    /// Sets the names of the files, quoted for a shell: the commands that show more repeat them.
+    /// Sets the names of the files, quoted for a shell: the suggested commands repeat the names.
     #[must_use]
     pub fn with_files(self, files: impl Into<String>) -> Self {
         Self { files: Some(files.into()), ..self }
     }
 
-    /// Takes an event. A caller that has the arguments of an RPC gives them to [`transaction`](Self::transaction) instead.
+    /// Takes an event. A caller that has the arguments of an RPC calls [`transaction`](Self::transaction) instead.
     pub fn event(&mut self, event: &Event) {
         match &mut self.selected {
             Some(selected) => {
@@ -196,7 +195,7 @@ impl Diagnoser {
         }
     }
 
-    /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns its causes.
+    /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs the arguments, too. Returns the causes of the RPC.
     pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> RpcCauses {
         let mut causes = RpcCauses::default();
         let names = match &mut self.selected {
@@ -236,7 +235,7 @@ impl Diagnoser {
         self.facts.finding(found);
     }
 
-    /// Counts a file that could not be read to its end.
+    /// Counts a file that could not be read completely.
     pub fn unread(&mut self) {
         self.gaps.files += 1;
         self.selected.iter_mut().for_each(|selected| selected.whole.unread());

@@ -216,7 +216,7 @@ impl Recalls {
         });
     }
 
-    /// Takes a sign of recovery: the client did not have a recall before the recall was sent for the last time.
+    /// Takes an indication of recovery: the client did not have a recall before the recall was sent for the last time.
     pub(super) fn recovered(&mut self, recovered: &Recovered) {
         let Recovered { connection, from, stamp, kind, xid, .. } = *recovered;
         if matches!(kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {

@@ -11,20 +11,20 @@ const PAIRS: usize = 1000;
 /// The attributes `fs_locations` and `fs_locations_info` (RFC 8881 sections 5.8.2.7 and 5.12).
 const LOCATIONS: [usize; 2] = [24, 67];
 
-/// Counts of RPCs that ended with NFS4ERR_MOVED. None of them is a failure: a client that does not ask for locations may know these from
-/// before, or ask where the capture does not show it.
+/// Counts of RPCs that ended with NFS4ERR_MOVED. None of these RPCs is a failure: a client that does not ask for locations
+/// may know the locations already, or ask on a connection that was not captured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Referrals {
     /// RPCs after which the client has not asked for locations, by client and server.
     waiting: BTreeMap<(Address, Address), u64>,
     /// RPCs after which the client got the locations.
     pub(super) followed: u64,
-    /// RPCs beyond those that are counted by client and server.
+    /// RPCs that are not counted by client and server, because there were too many of both.
     left_out: u64,
 }
 
 impl Referrals {
-    /// Takes any RPC: if its client got the locations, the RPCs before it were referrals to another server.
+    /// Takes any RPC: if the client got the locations, the RPCs before were referrals to another server.
     pub(super) fn take(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let ends = (client(transaction), server(transaction));
         if transaction.status.is_some_and(Status::is_referral) {

@@ -12,7 +12,7 @@ const WIDTH: usize = 80;
 /// Columns before the evidence of a cause.
 const INDENT: usize = 3;
 
-/// The capture: its name, frames and time.
+/// The capture: name, frames and time.
 fn head(diagnosis: &Diagnosis) -> String {
     let frames = counted(diagnosis.frames, "frame");
     let Some((first, last)) = diagnosis.first_ns.zip(diagnosis.last_ns) else {
@@ -106,7 +106,7 @@ impl Diagnosis {
         self.limits.iter().try_for_each(|text| page.paragraph(INDENT, DIM, text))
     }
 
-    /// The capture, its ends and its RPCs: a sentence each.
+    /// The capture, the ends and the RPCs: a sentence each.
     #[must_use]
     pub fn summary(&self) -> Vec<String> {
         [head(self)].into_iter().chain(ends(self)).collect()
@@ -178,7 +178,7 @@ impl<W: io::Write> Page<'_, W> {
 }
 
 impl DiagnosedCause {
-    /// The share of the cause, and whose it is, in words.
+    /// The share and the owner of the cause, in words.
     #[must_use]
     pub fn weight(&self) -> String {
         let owner = match (self.owner, &self.owner_address) {
@@ -220,7 +220,7 @@ impl DiagnosedCause {
 }
 
 impl CauseExample {
-    /// The number of the frame, and the time if it is known.
+    /// The number of the frame, and the time if known.
     #[must_use]
     pub fn shown(&self) -> String {
         let time = self.waiting_ns.map(|time| format!(" ({})", duration(time))).unwrap_or_default();

@@ -12,9 +12,9 @@ pub(super) struct TimeUnion {
     intervals: BTreeMap<u64, u64>,
     /// Nanoseconds of intervals that made room for later ones.
     settled: u64,
-    /// Up to when they last. What is added before that may be counted already, and is not counted.
+    /// Latest end of the settled intervals. Earlier time may be counted already, and is not counted again.
     settled_until: u64,
-    /// `true` if there are intervals that were not added: it may be longer.
+    /// `true` if some intervals were not added: the union may be longer.
     pub(super) is_least: bool,
 }
 

@@ -153,7 +153,7 @@ pub(super) struct Waits {
     pub(super) distant: BTreeMap<Address, u64>,
     /// RPCs of `responder` and `requester` for which the way to that end and back is not known.
     pub(super) undivided: u64,
-    /// Times that may be recovery: long ones of RPCs with packets that were sent again.
+    /// Times that may be recovery: long ones of RPCs with packets that were retransmitted.
     pub(super) affected: Tally,
     /// RPCs in both `loss` and `affected`.
     pub(super) affected_too: u64,
@@ -171,7 +171,7 @@ pub(super) struct Waits {
     pub(super) unassigned: u64,
     /// RPCs in `loss` that recovery may have delayed for longer.
     pub(super) at_least: u64,
-    /// RPCs with time of recovery, or with packets that were sent again and took an unknown time.
+    /// RPCs with time of recovery, or with packets that were retransmitted and took an unknown time.
     pub(super) lossy: u64,
     /// The longest time that a responder took for a reply.
     longest: u64,

@@ -7,7 +7,7 @@ use crate::format::number::{Milliseconds, grouped};
 
 /// Label of packets that their receiver threw away.
 const DISCARDED: &str = "discarded";
-/// Label of the first transmission of packets that were sent again, if the capture does not hold that transmission.
+/// Label of the first transmission of packets that were retransmitted, if the capture does not hold that transmission.
 const LOST_BEFORE: &str = "lost before";
 
 /// Direction of a line of a ladder.
@@ -34,7 +34,7 @@ pub(crate) enum RungKind {
     Data,
     /// An acknowledgement.
     Acknowledgement,
-    /// Packets that were lost or sent again, and reports of loss.
+    /// Packets that were lost or retransmitted, and reports of loss.
     Loss,
     /// Packets that are not shown.
     LeftOut,
@@ -174,7 +174,7 @@ fn label(run: &PacketRun) -> Vec<String> {
     label
 }
 
-/// Returns the description of a sign of loss that is about no packet among the others.
+/// Returns the description of an indication of loss that is about no packet among the others.
 fn sign(recovery: Option<RecoveryKind>) -> String {
     match recovery {
         Some(RecoveryKind::TimedOut { silence }) => {

@@ -15,7 +15,7 @@ pub use text::lines;
 const RPCS: usize = 20;
 /// The most messages that wait for their RPC, and the most of one RPC.
 const MESSAGES: usize = 64;
-/// The most findings, and the most signs of loss after an RPC was over, that are kept.
+/// The most findings, and the most indications of loss after an RPC was over, that are kept.
 const FINDINGS: usize = 1000;
 
 /// An RPC, with the related messages, findings and retransmissions.
@@ -74,7 +74,7 @@ pub struct Explanations {
     messages: VecDeque<Message>,
     findings: Vec<Found>,
     recovered: Vec<Recovered>,
-    /// Findings and signs of loss that were left out because there were too many.
+    /// Findings and indications of loss that were left out because there were too many.
     pub unkept: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The schemas of values that are written by hand.
 
-/// The schema of a type is that of another, which it is written like; or a text that matches a pattern.
+/// Gives a type the schema of another type with the same written form, or the schema of a text that matches a pattern.
 macro_rules! described {
     (<$($parameter:ident)?> $type:ty as $other:ty) => {
         impl<$($parameter)?> schemars::JsonSchema for $type {

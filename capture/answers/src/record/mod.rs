@@ -1,8 +1,8 @@
-//! Records: JSON objects, one on a line. This folder has what the records of several answers share; each answer has its own in
-//! `record.rs`.
+//! Records: JSON objects, one on a line. This folder has the objects that records of several answers share; the record of
+//! each answer is in `record.rs` of that answer.
 //!
-//! Every record has a `type` and the version of its `schema`. All records of a type have the same fields; a field is null where
-//! there is nothing. Fields have the names from RFC 8166, if it has one; otherwise a name ends with the unit, such as `_ns` or
+//! Every record has a `type` and the version of the `schema`. All records of a type have the same fields; a field without a
+//! value is null. Fields have the names of RFC 8166; a name of another field ends with the unit, such as `_ns` or
 //! `_octets`. Handles, offsets and XIDs are hexadecimal strings; other numbers are numbers.
 
 pub(super) mod called;
@@ -16,15 +16,15 @@ use std::io;
 use serde::Serialize;
 use serde_json::json;
 
-/// The version of the schema of all records. Fields are added to it; none goes, or comes to mean something else.
+/// Version of the schema of all records. Fields may be added; no field is removed, or changes meaning.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// An object that stands on a line of its own.
+/// An object that is written on a separate line.
 pub trait JsonRecord: Serialize {
     /// Type of the record.
     const TYPE: &'static str;
 
-    /// Writes it as a JSON object, and a line feed.
+    /// Writes the record as a JSON object, and a line feed.
     ///
     /// # Errors
     /// Any error from writing to `out`.
@@ -46,7 +46,7 @@ pub trait JsonRecord: Serialize {
     }
 }
 
-/// A record after the name of the file that it is about.
+/// A record after the name of the captured file.
 #[derive(Serialize)]
 struct NamedRecord<'a, T> {
     capture_file: &'a str,
@@ -54,7 +54,7 @@ struct NamedRecord<'a, T> {
     record: RecordObject<T>,
 }
 
-/// A record: its type, the version of its schema, and its fields.
+/// A record: type, version of the schema, and fields.
 #[derive(Serialize)]
 pub(crate) struct RecordObject<T> {
     r#type: &'static str,

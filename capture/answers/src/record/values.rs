@@ -1,4 +1,4 @@
-//! Values in the form in which all objects have them.
+//! Values in the form that all objects share.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) struct NumberedObject {
     pub(crate) number: u32,
 }
 
-/// The name of a value, or its number in digits if it has none.
+/// Name of a value, or the number in digits if the value has no name.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct NameObject {
     pub(crate) name: Option<&'static str>,
@@ -39,7 +39,7 @@ described!(Hex32 = "^0x[0-9a-f]{8}$");
 described!(Hex64 = "^0x[0-9a-f]{16}$");
 described!(HexOctets<'_> = "^([0-9a-f]{2})*$");
 
-/// A value written in its `Display` form.
+/// A value written in `Display` form.
 #[derive(Clone, Copy)]
 pub(crate) struct ShownObject<T>(pub(crate) T);
 

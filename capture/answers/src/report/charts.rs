@@ -83,7 +83,7 @@ fn later_begin(series: &TimeSeries, first: u64) -> Option<String> {
     })
 }
 
-/// Latency over time: a cell for each interval and step of latency in which RPCs ended, the darker the more of them.
+/// Latency over time: a cell for each interval and step of latency in which RPCs ended, darker for more RPCs.
 fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let intervals = &series.intervals;
     let used = |step: &usize| intervals.iter().any(|interval| interval.latencies.get(*step).is_some_and(|n| *n > 0));
@@ -125,7 +125,7 @@ fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     })
 }
 
-/// Octets per second over time, moved by RDMA Reads and, on top of them, by RDMA Writes.
+/// Octets per second over time, moved by RDMA Reads and, stacked above, by RDMA Writes.
 fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let rate = |octets: u64| octets as f64 * 1e9 / series.length() as f64;
     let reads = |interval: &Interval| rate(interval.read_octets);
@@ -148,7 +148,7 @@ fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     Ok(plot(&label, PlotSize { width: series.intervals.len() as f64, height: HEIGHT }, labels, &areas, series))
 }
 
-/// Packets that were sent again over time.
+/// Packets that were retransmitted over time.
 fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let most = series.intervals.iter().map(|interval| interval.sent_again).max().unwrap_or_default();
     if most == 0 {

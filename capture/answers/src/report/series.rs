@@ -62,7 +62,7 @@ pub(super) struct Interval {
     waited: u64,
     /// Sum of the time each call without a reply waited during the interval, in nanoseconds.
     waited_in_vain: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub(super) sent_again: u64,
     /// Maximum number of credits granted by a reply in the interval.
     pub(super) granted: Option<u32>,
@@ -82,7 +82,7 @@ impl Default for TimeSeries {
 }
 
 impl TimeSeries {
-    /// Takes an event, of which the credits and the packets that were sent again count here. RPCs are given to
+    /// Takes an event, of which the credits and the packets that were retransmitted count here. RPCs are given to
     /// [`answered`](Self::answered) and [`unanswered`](Self::unanswered).
     pub fn event(&mut self, event: &Event) {
         match event {
@@ -154,7 +154,7 @@ impl TimeSeries {
         }
     }
 
-    /// A packet was sent again.
+    /// A packet was retransmitted.
     pub fn sent_again(&mut self, time: u64) {
         if let Some(interval) = self.at(time) {
             interval.sent_again += 1;

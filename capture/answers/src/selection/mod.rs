@@ -1,9 +1,9 @@
 //! Selections: the part of a capture that an answer shows.
 //!
-//! A selection is a view. The whole capture is read, and everything that takes context (setup, direction, gaps, loss) is judged by
-//! all of it. A selection only decides which RPCs, messages, events and findings are shown:
-//! - an RPC is selected if its time, from call to accepted reply, overlaps the window;
-//! - a message, an event or a finding is selected if it lies in the window;
+//! A selection is a view. The whole capture is read, and everything that takes context (setup, direction, gaps, loss) is
+//! judged by the whole capture. A selection only decides which RPCs, messages, events and findings are shown:
+//! - an RPC is selected if the time from call to accepted reply overlaps the window;
+//! - a message, an event or a finding in the window is selected;
 //! - an item that belongs to an RPC is selected by a property of RPCs (latency, status, file) if the RPC is selected.
 
 mod ends;

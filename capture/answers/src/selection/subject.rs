@@ -35,7 +35,7 @@ pub trait SelectableRpc {
     fn has_failed(&self) -> bool;
     /// Returns true for a call without a reply.
     fn is_waiting(&self) -> bool;
-    /// Returns true if packets of the RPC were retransmitted, or recovery from loss took part of its time.
+    /// Returns true if packets of the RPC were retransmitted, or recovery from loss took part of the RPC's time.
     fn has_retransmissions(&self) -> bool;
 }
 
@@ -108,7 +108,7 @@ pub(super) fn is_between(ends: &Ends<Address>, clients: &[Address], servers: &[A
     ends.meet(|end| is_any(clients, end), |end| is_any(servers, end))
 }
 
-/// Procedure that an RPC or a message calls, and its outcome.
+/// Procedure that an RPC or a message calls, and the outcome.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CalledProcedure<'a> {
     procedure: Option<Procedure>,

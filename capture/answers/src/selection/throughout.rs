@@ -1,4 +1,4 @@
-//! RPCs that are in flight through a whole window: nothing in the window shows them.
+//! RPCs that are in flight through a whole window, without a packet in the window.
 
 use super::subject::SelectableRpc;
 use super::window::Window;
@@ -7,7 +7,7 @@ use crate::format::number::{counted, grouped};
 /// The most RPCs that are named.
 const NAMED: usize = 8;
 
-/// RPCs that began before a window and ended after it.
+/// RPCs that began before a window and ended after the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Throughout {
