@@ -1,4 +1,4 @@
-//! The innermost packet of a frame, as a frame of its own.
+//! The innermost packet of a frame, as a separate frame.
 //!
 //! ```text
 //! Ethernet, with tags or without      unchanged
