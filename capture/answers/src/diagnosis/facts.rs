@@ -214,7 +214,7 @@ pub(super) struct Facts {
     pub(super) broken: BTreeMap<(&'static str, String), Broken>,
     /// Operations that an end refused for good: by connection the first frame, and who refused.
     pub(super) refused: BTreeMap<u32, (u64, Address)>,
-    /// Connections that ended while calls waited, with the last frame of the connection.
+    /// Connections that ended while calls waited, with the frame of the end.
     deaths: BTreeMap<u32, u64>,
     /// Packets with a wrong checksum that were retransmitted in vain, by connection and sender.
     wrong_checksums: BTreeMap<(u32, Address), WrongChecksums>,
