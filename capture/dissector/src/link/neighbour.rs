@@ -68,7 +68,7 @@ impl Neighbours {
     /// Takes a frame that may announce an IP address. Returns the announcement if the address moved.
     #[cold]
     pub(crate) fn announce(&mut self, frame: &Frame<'_>) -> Option<AddressMove> {
-        let (address, to) = announced(frame)?;
+        let Announcement { address, mac: to } = announced(frame)?;
         let Some((_, mac)) = self.0.iter_mut().find(|(known, _)| *known == address) else {
             if self.0.len() < NEIGHBOURS {
                 self.0.push((address, to));
@@ -100,8 +100,14 @@ fn source(frame: &Frame<'_>, address: Address) -> Option<MacAddress> {
     octets.first_chunk().copied().map(MacAddress)
 }
 
-/// Returns the IP address that a frame announces, and the MAC address.
-fn announced(frame: &Frame<'_>) -> Option<(Address, MacAddress)> {
+/// Announcement of the adapter of an IP address.
+struct Announcement {
+    address: Address,
+    mac: MacAddress,
+}
+
+/// Returns the announcement in a frame.
+fn announced(frame: &Frame<'_>) -> Option<Announcement> {
     match payload(frame)? {
         [0x08, 0x06, arp @ ..] => announced_by_arp(arp),
         [0x86, 0xdd, ip @ ..] => announced_by_icmp(ip),
@@ -109,15 +115,15 @@ fn announced(frame: &Frame<'_>) -> Option<(Address, MacAddress)> {
     }
 }
 
-fn announced_by_arp(arp: &[u8]) -> Option<(Address, MacAddress)> {
+fn announced_by_arp(arp: &[u8]) -> Option<Announcement> {
     let [0, 1, 0x08, 0, 6, 4, 0, 1 | 2, rest @ ..] = arp else { return None };
     let (mac, rest) = rest.split_first_chunk::<6>()?;
     let (sender, rest) = rest.split_first_chunk::<4>()?;
     let target = rest.get(6..)?.first_chunk::<4>()?;
-    (sender == target).then_some((Address::V4(*sender), MacAddress(*mac)))
+    (sender == target).then_some(Announcement { address: Address::V4(*sender), mac: MacAddress(*mac) })
 }
 
-fn announced_by_icmp(ip: &[u8]) -> Option<(Address, MacAddress)> {
+fn announced_by_icmp(ip: &[u8]) -> Option<Announcement> {
     let icmp = ip.get(IPV6_HEADER..).filter(|_| ip.get(6) == Some(&ICMPV6))?;
     let [NEIGHBOR_ADVERTISEMENT, 0, _, _, flags, _, _, _, rest @ ..] = icmp else { return None };
     let (target, mut options) = rest.split_first_chunk::<16>()?;
@@ -126,7 +132,8 @@ fn announced_by_icmp(ip: &[u8]) -> Option<(Address, MacAddress)> {
     }
     while let [kind, length, value @ ..] = options {
         if (*kind, *length) == (2, 1) {
-            return value.first_chunk().map(|mac| (Address::V6(*target), MacAddress(*mac)));
+            let address = Address::V6(*target);
+            return value.first_chunk().map(|mac| Announcement { address, mac: MacAddress(*mac) });
         }
         options = options.get(8 * usize::from(*length).max(1)..)?;
     }

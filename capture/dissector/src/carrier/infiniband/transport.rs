@@ -99,27 +99,33 @@ const XRC: u8 = 0xa0;
 /// Octets of the Base Transport Header.
 pub const LEN: usize = 12;
 
-/// The place of an opcode in the table of reliable-connection opcodes: operation, first, last.
-const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
-    match operation {
-        0x00 => (PacketKind::Send, true, false),
-        0x01 => (PacketKind::Send, false, false),
-        0x02 | 0x03 | 0x16 => (PacketKind::Send, false, true),
-        0x04 | 0x05 | 0x17 => (PacketKind::Send, true, true),
-        0x06 => (PacketKind::Write, true, false),
-        0x07 => (PacketKind::Write, false, false),
-        0x08 | 0x09 => (PacketKind::Write, false, true),
-        0x0a | 0x0b => (PacketKind::Write, true, true),
-        0x0c => (PacketKind::ReadRequest, true, true),
-        0x0d => (PacketKind::ReadResponse, true, false),
-        0x0e => (PacketKind::ReadResponse, false, false),
-        0x0f => (PacketKind::ReadResponse, false, true),
-        0x10 => (PacketKind::ReadResponse, true, true),
-        0x11 => (PacketKind::Acknowledge, true, true),
-        0x12 => (PacketKind::AtomicAcknowledge, true, true),
-        0x13 | 0x14 => (PacketKind::Atomic, true, true),
-        _ => (PacketKind::Other, true, true),
-    }
+/// Kind of a packet, and its place in a message.
+#[derive(Clone, Copy)]
+struct OpcodeMeaning {
+    kind: PacketKind,
+    first: bool,
+    last: bool,
+}
+
+/// Returns the meaning of an opcode in the table of reliable-connection opcodes.
+const fn meaning(operation: u8) -> OpcodeMeaning {
+    let (first, last) = match operation {
+        0x00 | 0x06 | 0x0d => (true, false),
+        0x01 | 0x07 | 0x0e => (false, false),
+        0x02 | 0x03 | 0x08 | 0x09 | 0x0f | 0x16 => (false, true),
+        _ => (true, true),
+    };
+    let kind = match operation {
+        0x00..=0x05 | 0x16 | 0x17 => PacketKind::Send,
+        0x06..=0x0b => PacketKind::Write,
+        0x0c => PacketKind::ReadRequest,
+        0x0d..=0x10 => PacketKind::ReadResponse,
+        0x11 => PacketKind::Acknowledge,
+        0x12 => PacketKind::AtomicAcknowledge,
+        0x13 | 0x14 => PacketKind::Atomic,
+        _ => PacketKind::Other,
+    };
+    OpcodeMeaning { kind, first, last }
 }
 
 impl<'a> Transport<'a> {
@@ -136,7 +142,8 @@ impl<'a> Transport<'a> {
         let mut reader = Reader::new(octets);
         let &[opcode, bits, _, _, _, q0, q1, q2, asks, s0, s1, s2] = reader.array::<LEN>()?;
         let class = opcode & 0xe0;
-        let (operation, first, last) = if class == 0 || class == XRC { meaning(opcode & 0x1f) } else { meaning(0xff) };
+        let is_reliable = class == 0 || class == XRC;
+        let OpcodeMeaning { kind: operation, first, last } = meaning(if is_reliable { opcode & 0x1f } else { 0xff });
         let request =
             matches!(operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic);
         if class == XRC && request {

@@ -95,6 +95,21 @@ pub(super) struct TcpSign {
     pub(super) missing: Option<MissingPacket>,
 }
 
+/// Buffered pieces, and their octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct BufferUse {
+    segments: usize,
+    octets: usize,
+}
+
+/// Data that the other end has acknowledged, and the capture lacks.
+struct MissedOctets {
+    /// Place after the data.
+    end: u64,
+    /// Number of segments captured before the acknowledgement.
+    since: u64,
+}
+
 /// A piece that waits; the place is the key.
 #[derive(Debug)]
 struct HeldSegment {
@@ -166,7 +181,7 @@ pub(super) struct Reassembly {
     pub(super) counts: Sides<Counts>,
     copies: Sides<Copies>,
     /// Number of buffered pieces, and of their octets.
-    held: (usize, usize),
+    held: BufferUse,
     arrivals: u64,
 }
 
@@ -200,7 +215,7 @@ impl Reassembly {
 
     /// Octets of memory taken by what waits.
     pub(super) const fn buffered_octets(&self) -> usize {
-        self.held.1 + self.held.0 * 2 * size_of::<HeldSegment>()
+        self.held.octets + self.held.segments * 2 * size_of::<HeldSegment>()
     }
 
     /// Counts by sender, once all has come.
@@ -401,12 +416,13 @@ impl Reassembly {
             return;
         }
         counts.early += u64::from(piece.place > next);
-        if self.held.0 > HELD_SEGMENTS || self.held.1 > HELD_OCTETS {
+        if self.held.segments > HELD_SEGMENTS || self.held.octets > HELD_OCTETS {
             counts.orphans += 1;
             return;
         }
         let fresh = stream.hold(&piece, identification, self.arrivals);
-        self.held = (self.held.0 + fresh.0, self.held.1 + fresh.1);
+        self.held.segments += fresh.segments;
+        self.held.octets += fresh.octets;
         if is_copy {
             self.copy(&piece, silence, out);
         }
@@ -507,7 +523,7 @@ impl Reassembly {
 
     /// Gives what is available, and gives up what will not come.
     fn advance(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) {
-        if self.held.0 == 0 && !self.is_overdue() {
+        if self.held.segments == 0 && !self.is_overdue() {
             return;
         }
         self.drain(out);
@@ -519,7 +535,8 @@ impl Reassembly {
     fn drain(&mut self, out: &mut impl FnMut(StreamStep<'_>)) {
         while let Some((from, place)) = self.due() {
             let Some(held) = self.streams.get_mut(from).held.remove(&place) else { return };
-            self.held = (self.held.0 - 1, self.held.1 - held.octets.len());
+            self.held.segments -= 1;
+            self.held.octets -= held.octets.len();
             let HeldSegment { stamp, ref octets, length, begins, acknowledges, first_sent, .. } = held;
             self.give(&Piece { from, stamp, place, octets, length, begins, acknowledges, first_sent }, out);
         }
@@ -545,10 +562,10 @@ impl Reassembly {
     fn is_overdue(&self) -> bool {
         let is_overdue = |from: Side| {
             let stream = self.streams.get(from);
-            stream.missing().is_some_and(|(_, since)| self.arrivals - since > GRACE)
+            stream.missing().is_some_and(|missed| self.arrivals - missed.since > GRACE)
         };
-        self.held.0 > HELD_SEGMENTS
-            || self.held.1 > HELD_OCTETS
+        self.held.segments > HELD_SEGMENTS
+            || self.held.octets > HELD_OCTETS
             || is_overdue(Side::Active)
             || is_overdue(Side::Passive)
     }
@@ -559,7 +576,7 @@ impl Reassembly {
         let since = |side: Side| {
             let stream = self.streams.get(side);
             let held = stream.held.first_key_value().map(|(_, held)| held.arrival);
-            let missing = stream.missing().map(|(_, since)| since);
+            let missing = stream.missing().map(|missed| missed.since);
             missing.or(held.filter(|_| !stream.is_there())).map(|since| (since, side))
         };
         let Some((_, side)) = [since(Side::Active), since(Side::Passive)].into_iter().flatten().min() else {
@@ -567,7 +584,7 @@ impl Reassembly {
         };
         let stream = self.streams.get_mut(side);
         let held = stream.held.first_key_value().map(|(place, _)| *place);
-        let Some(end) = stream.missing().map(|(end, _)| end).into_iter().chain(held).min() else { return false };
+        let Some(end) = stream.missing().map(|missed| missed.end).into_iter().chain(held).min() else { return false };
         let octets = end.saturating_sub(stream.next.replace(end).unwrap_or(end));
         self.counts.get_mut(side).missed += 1;
         out(StreamStep::Lost(Origin { from: side, stamp }, octets));
@@ -586,12 +603,11 @@ impl TcpStream {
         self.held.first_key_value().is_some_and(|(place, _)| Some(*place) <= self.next)
     }
 
-    /// Returns the place up to which the other end has received data that the capture lacks, and since when that is
-    /// known.
-    fn missing(&self) -> Option<(u64, u64)> {
+    /// Returns the data that the other end has received and the capture lacks.
+    fn missing(&self) -> Option<MissedOctets> {
         let (highest, since) = self.acknowledged?;
         let highest = highest.min(self.end.unwrap_or(u64::MAX));
-        (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
+        (Some(highest) > self.next && !self.is_there()).then_some(MissedOctets { end: highest, since })
     }
 
     /// Returns true if all octets from a place up to `end` are buffered.
@@ -634,10 +650,10 @@ impl TcpStream {
         self.next.max(last) > Some(piece.place)
     }
 
-    /// Keeps what is not buffered yet, and returns how many pieces and captured octets that is.
-    fn hold(&mut self, piece: &Piece<'_>, identification: u16, arrival: u64) -> (usize, usize) {
+    /// Buffers the octets that are not buffered yet, and returns the capacity that they take.
+    fn hold(&mut self, piece: &Piece<'_>, identification: u16, arrival: u64) -> BufferUse {
         let end = piece.place + piece.length as u64;
-        let (mut at, mut pieces, mut octets) = (piece.place, 0, 0);
+        let (mut at, mut fresh) = (piece.place, BufferUse::default());
         while at < end {
             let before = self.held.range(..=at).next_back().map(|(start, held)| start + held.length as u64);
             if let Some(known) = before.filter(|known| *known > at) {
@@ -648,14 +664,15 @@ impl TcpStream {
             let Some(rest) = piece.behind(at - piece.place) else { break };
             let length = (stop - at) as usize;
             let held: Box<[u8]> = rest.octets.get(..length).unwrap_or(rest.octets).into();
-            (pieces, octets) = (pieces + 1, octets + held.len());
+            fresh.segments += 1;
+            fresh.octets += held.len();
             let Piece { stamp, begins, acknowledges, first_sent, .. } = rest;
             let octets = held;
             let held = HeldSegment { stamp, octets, length, begins, acknowledges, first_sent, identification, arrival };
             self.held.insert(at, held);
             at = stop;
         }
-        (pieces, octets)
+        fresh
     }
 }
 
@@ -990,11 +1007,11 @@ mod tests {
         taken.flagged(Active, 99, 0, 0x02, "");
         for index in 0..=HELD_SEGMENTS as u32 {
             taken.take(Active, 200 + 2 * index, 0, "x");
-            assert!(taken.reassembly.held.0 <= HELD_SEGMENTS);
+            assert!(taken.reassembly.held.segments <= HELD_SEGMENTS);
         }
         assert_eq!(taken.active(), "!x", "the first hole is given up");
         taken.reassembly.finish(&mut |step| put(&mut taken.out, step));
         assert_eq!(taken.active(), "!x".repeat(HELD_SEGMENTS + 1));
-        assert_eq!(taken.reassembly.held, (0, 0));
+        assert_eq!(taken.reassembly.held, BufferUse::default());
     }
 }

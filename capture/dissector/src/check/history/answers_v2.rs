@@ -79,7 +79,7 @@ impl History {
         };
         if let Some(said) = said {
             let requester = message.sender.other();
-            let (answers, _) = self.requests.get_mut(requester).answer(xid, said);
+            let answers = self.requests.get_mut(requester).answer(xid, said).answers;
             let found = requests::judge(answers, said, about, HEADER_TYPE, book);
             self.answered(requester, found, book);
         } else if self.asks(message, sent, family) {

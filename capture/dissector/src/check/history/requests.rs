@@ -60,6 +60,13 @@ pub(super) enum Request {
     Faulty(Faulty, Reaction),
 }
 
+/// An answer, and the effect on the credits of version 1.
+pub(super) struct TakenAnswer {
+    pub(super) answers: Answers,
+    /// True if the answer frees a credit.
+    pub(super) frees_credit: bool,
+}
+
 /// Subject of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answers {
@@ -163,15 +170,17 @@ impl Requests {
         self.waiting.contains_key(&xid)
     }
 
-    /// Takes an answer. Also returns true if the answer frees a credit.
-    pub(super) fn answer(&mut self, xid: u32, said: Response) -> (Answers, bool) {
-        let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
+    /// Takes an answer.
+    pub(super) fn answer(&mut self, xid: u32, said: Response) -> TakenAnswer {
+        let Some(waiting) = self.waiting.get_mut(&xid) else {
+            return TakenAnswer { answers: Answers::Nothing, frees_credit: false };
+        };
         let answers = waiting.answer(said);
         let frees_credit = core::mem::take(&mut waiting.holds_credit);
         if waiting.sends.is_empty() && waiting.beyond == 0 {
             self.waiting.remove(&xid);
         }
-        (answers, frees_credit)
+        TakenAnswer { answers, frees_credit }
     }
 
     /// Adds a Send with this XID that may be a call or a reply.

@@ -10,7 +10,7 @@ use rpcrdma::v1::{self, ErrorBody};
 use super::exchanges::{called_xid, has_reply_chunk, is_long_call, is_nomsg};
 use super::messages::calls_in_version_1;
 use super::pending::OrderProof;
-use super::requests::{self, Answers, Faulty, Request, Response};
+use super::requests::{self, Answers, Faulty, Request, Response, TakenAnswer};
 use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
 use super::state::History;
 use crate::carrier::operation::Side;
@@ -164,7 +164,7 @@ impl History {
         }
         let error = sent.error.map(|error| error.body);
         let said = Response::of_v1(error);
-        let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, said);
+        let TakenAnswer { answers, frees_credit } = self.requests.get_mut(requester).answer(xid, said);
         if is_known || frees_credit {
             self.credits.get_mut(requester).reply(sent.prefix.map_or(1, |prefix| prefix.credit));
         } else if matches!(answers, Answers::Nothing) {
