@@ -564,7 +564,8 @@ fn no_feature_adds_a_variant_or_field_to_an_exhaustive_type() {
 }
 
 /// Packages whose functions take no group of parameters as a tuple: a structure gives each a name.
-const WITHOUT_TUPLES: [&str; 8] = [
+const WITHOUT_TUPLES: [&str; 10] = [
+    "core",
     "capture/dissector",
     "capture/answers",
     "capture",
@@ -573,6 +574,7 @@ const WITHOUT_TUPLES: [&str; 8] = [
     "core/firmware",
     "verbs-shim",
     "fuzz/gen",
+    "fuzz",
 ];
 
 /// The text up to the bracket that closes the first one, which is left out.

@@ -85,6 +85,7 @@ impl ChosenLists {
     }
 }
 
-fn chosen_segment(&(handle, length, offset): &ChosenSegment) -> segment::Segment {
+fn chosen_segment(chosen: &ChosenSegment) -> segment::Segment {
+    let &(handle, length, offset) = chosen;
     segment::Segment { handle, length, offset }
 }
