@@ -564,7 +564,7 @@ fn no_feature_adds_a_variant_or_field_to_an_exhaustive_type() {
 }
 
 /// Packages whose functions take no group of parameters as a tuple: a structure gives each a name.
-const WITHOUT_TUPLES: [&str; 10] = [
+const WITHOUT_TUPLES: [&str; 11] = [
     "core",
     "capture/dissector",
     "capture/answers",
@@ -573,6 +573,7 @@ const WITHOUT_TUPLES: [&str; 10] = [
     "core/capi",
     "core/firmware",
     "verbs-shim",
+    "verbs-shim/tools",
     "fuzz/gen",
     "fuzz",
 ];
@@ -587,13 +588,13 @@ fn bracketed(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Returns true if a list of parameters has a tuple, as a pattern or as a type. Entries of a slice, a vector or an iterator may be
-/// tuples, such as names with their counts.
+/// Returns true if a list of parameters has a tuple, as a pattern or as a type. What a closure returns may be a tuple, and entries of a
+/// slice, a vector or an iterator, such as names with counts.
 fn has_tuple(parameters: &str) -> bool {
     parameters.match_indices('(').any(|(at, _)| {
         let (before, inside) = (parameters[..at].trim_end(), bracketed(&parameters[at + 1..]));
         let is_named = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let is_entry = before.ends_with(['[', '=']) || before.ends_with("Vec<");
+        let is_entry = before.ends_with(['[', '=']) || ["Vec<", "->"].iter().any(|end| before.ends_with(end));
         // The parentheses of a function's type, such as `FnOnce(u64)`, follow a name.
         let mut depth = 0;
         let has_comma = inside.chars().any(|c| {

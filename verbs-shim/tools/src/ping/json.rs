@@ -57,15 +57,20 @@ pub(super) fn connection(responder: SocketAddr, terms: &Terms, out: &mut impl Wr
     Record::Connection { schema: SCHEMA, responder, rpcrdma_version, call_threshold, reply_threshold }.write(out)
 }
 
-/// `reply`: length in octets, and the round-trip time.
+/// Length and latency of the reply to a call.
+pub(super) struct CallReply {
+    pub(super) octets: usize,
+    pub(super) took: Duration,
+}
+
 pub(super) fn call(
     responder: SocketAddr,
     xid: u32,
-    reply: Result<(usize, Duration), String>,
+    reply: Result<CallReply, String>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let (octets, latency_ns, fault) = match reply {
-        Ok((octets, took)) => (Some(octets), Some(nanoseconds(took)), None),
+        Ok(CallReply { octets, took }) => (Some(octets), Some(nanoseconds(took)), None),
         Err(fault) => (None, None, Some(fault)),
     };
     Record::Call { schema: SCHEMA, responder, rdma_xid: format!("{xid:#010x}"), octets, latency_ns, fault }.write(out)

@@ -223,7 +223,7 @@ impl<V: Provider> Run<'_, V> {
                 writeln!(out, "{octets} octets from {to}: xid={xid:#010x} time={milliseconds:>8.3} ms")
             }
             (Show::Json, outcome) => {
-                let reply = outcome.as_ref().map(|()| (octets, took)).map_err(ToString::to_string);
+                let reply = outcome.as_ref().map(|()| json::CallReply { octets, took }).map_err(ToString::to_string);
                 json::call(to, xid, reply, out)
             }
             // A reason for the early end is reported once.
