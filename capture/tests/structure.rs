@@ -59,6 +59,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "rpc",
             "event",
             "session",
+            "mount",
             "capture_end",
             "dissector",
             "events",
@@ -71,6 +72,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
         "capture/answers",
         &[
             "format",
+            "tries",
             "called",
             "gaps",
             "lines",

@@ -4,6 +4,7 @@ use rpcrdma_dissector::nfs::{self, Callback, CompoundOperation, Procedure};
 use rpcrdma_dissector::{NotTimed, Rpc, Status, Transaction, Waiting};
 
 use crate::format::line::{DIM, FAULT, WARNING};
+use crate::tries;
 
 /// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the operations before the main one are left out.
 pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
@@ -85,6 +86,7 @@ pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> 
         Some(error @ Status::Error(_)) => notes.push((FAULT, without_prefix(error.name()))),
         Some(other) => notes.push((WARNING, other.name().to_owned())),
     }
+    notes.extend(tries::note(transaction).map(|note| (WARNING, note)));
     let more = [
         (transaction.phases == Err(NotTimed::ArrivalUnknown), WARNING, "end unknown"),
         (transaction.reverse, DIM, "reverse"),

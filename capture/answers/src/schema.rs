@@ -55,10 +55,14 @@ fn document(mut generator: SchemaGenerator, title: &str, schema: Schema) -> Valu
     document.to_value()
 }
 
-/// All fields of an object are always there, and no others. Only `capture_file` is added, where several captures are read.
+/// Fields that are there only for an RPC with several tries.
+const OF_TRIES: [&str; 3] = ["tries", "retry_failure", "each_try"];
+
+/// All fields of an object are always there, and no others, except for [`OF_TRIES`]. Only `capture_file` is added, where several captures
+/// are read.
 fn close(schema: &mut Schema) {
     let Some(Value::Object(properties)) = schema.get("properties") else { return };
-    let names: Vec<String> = properties.keys().cloned().collect();
+    let names: Vec<String> = properties.keys().filter(|name| !OF_TRIES.contains(&name.as_str())).cloned().collect();
     let is_record = properties.contains_key("schema");
     schema.insert("required".to_owned(), names.into());
     schema.insert("additionalProperties".to_owned(), false.into());

@@ -14,6 +14,7 @@ use crate::format::number::Milliseconds;
 use crate::format::screen::Screen;
 use crate::format::time::ShownTimes;
 use crate::lines::add;
+use crate::tries;
 
 /// Columns of a line, where the terminal has no more.
 const WIDTH: usize = 80;
@@ -208,6 +209,7 @@ pub fn lines(
     line.cells(&columns(screen, times), &SlowLine { transaction, times, file });
     line.write(out)?;
     let (style, mut sentences) = match &transaction.phases {
+        _ if transaction.tries.is_some() => (WARNING, tries::sentences(transaction)),
         Ok(phases) => (PLAIN, sentences(phases, transaction)),
         Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
     };

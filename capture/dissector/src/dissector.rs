@@ -23,6 +23,7 @@ use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
+use crate::mount::{Ends, Mounts, RepeatedCall};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
@@ -51,6 +52,9 @@ pub struct Config {
     pub ports: Vec<u16>,
     /// Put RPCs back together. Without this there are only messages, and the data of chunks is not kept.
     pub transactions: bool,
+    /// Join the tries of an RPC: a call that the client makes again on another connection is one RPC with the call before. Without this,
+    /// each try is an RPC.
+    pub joins_tries: bool,
     /// The most octets of memory for what waits: calls and their chunk data for replies, packets for earlier packets.
     pub memory: usize,
     /// Report more than is printed: which connections were recognised, what the capture missed, how memory was misused,
@@ -96,6 +100,7 @@ impl Default for Config {
         Self {
             ports: vec![NFS_RDMA_PORT],
             transactions: true,
+            joins_tries: true,
             memory: 256 << 20,
             operations: false,
             recovery: false,
@@ -193,6 +198,7 @@ struct DissectorState {
     mirrors: RecentSessions,
     set_backs: SetBacks,
     neighbours: Neighbours,
+    mounts: Mounts,
     /// Frames of priority-based flow control that pause a port.
     port_pauses: u32,
     summary: Summary,
@@ -265,8 +271,57 @@ impl Dissector {
                 }
             }
         }
+        if self.state.mounts.has_several() {
+            let DissectorState { mounts, events, .. } = &mut self.state;
+            if events.range(known..).any(|event| mounts.is_concerned(event)) {
+                self.join_tries(known);
+            }
+        }
         if !self.state.mirrors.is_empty() {
             self.state.find_sessions(known);
+        }
+    }
+
+    /// Takes the events after the first `known`: tries of an RPC are joined.
+    #[cold]
+    fn join_tries(&mut self, known: usize) {
+        for event in self.state.events.split_off(known) {
+            match event {
+                Event::Message(message) => {
+                    if let Some(call) = self.state.mounts.note_message(&message) {
+                        self.end_earlier_tries(&call);
+                        let given_up = self.state.mounts.join(&message, call.content.as_ref());
+                        self.state.events.extend(given_up.map(Event::Transaction));
+                    }
+                    self.state.events.push_back(Event::Message(message));
+                }
+                event => self.state.take_event(event),
+            }
+        }
+        if self.state.mounts.is_full() {
+            self.state.mounts.release(&mut self.state.events);
+        }
+    }
+
+    /// Ends the calls of earlier connections of which a call is another try.
+    fn end_earlier_tries(&mut self, call: &RepeatedCall) {
+        for key in &call.connections {
+            let known = self.state.events.len();
+            let end = |connection: &Connection, session: &mut Session, state: &mut DissectorState| {
+                let Some(open) = session.open_call(call.from, call.xid) else { return };
+                let is_same = call.content.as_ref().is_some_and(|content| open.content.is_of_same_rpc(content));
+                if is_same || connection.disconnected.is_some() {
+                    let end = wait_end(connection).unwrap_or(WaitEnd::Connection);
+                    session.end_try(open.requester, call.xid, end, &mut state.context());
+                }
+            };
+            match Connections::<Session>::is_key(*key) {
+                true => self.iwarp.change(*key, &mut self.state, end),
+                false => self.pairs.change(*key, &mut self.state, end),
+            }
+            for event in self.state.events.split_off(known) {
+                self.state.take_event(event);
+            }
         }
     }
 
@@ -287,9 +342,14 @@ impl Dissector {
     pub fn finish(&mut self) {
         let known = self.state.events.len();
         self.state.is_finished = true;
+        self.state.mounts.finish();
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.take(0, self.iwarp.take_checked());
+        if self.state.mounts.has_several() {
+            self.join_tries(known);
+            self.state.mounts.release(&mut self.state.events);
+        }
         self.state.find_sessions(known);
     }
 
@@ -338,6 +398,11 @@ impl Summary {
     }
 }
 
+/// The end of the calls that wait on a connection, if an end ended the connection.
+fn wait_end(connection: &Connection) -> Option<WaitEnd> {
+    connection.disconnected.map(|Disconnection { by, stamp, how }| WaitEnd::Disconnected { by, stamp, how })
+}
+
 /// Adds to the count of a name.
 fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T, more: u64) {
     match counts.iter_mut().find(|(other, _)| *other == name) {
@@ -354,6 +419,25 @@ impl DissectorState {
             if let Event::Message(message) = event {
                 message.mirror_session = self.mirrors.find_session(message.stamp.frame);
             }
+        }
+    }
+
+    /// Queues an event, unless the event is a try of an RPC that another may follow.
+    fn take_event(&mut self, event: Event) {
+        let event = match event {
+            Event::Transaction(transaction) => self.mounts.take(transaction, &self.set_backs).map(Event::Transaction),
+            event => Some(event),
+        };
+        self.events.extend(event);
+    }
+
+    /// Notes a connection that was recognised since the number of connections was `before`.
+    #[inline]
+    fn note_connection(&mut self, connection: &Connection, before: u32) {
+        if self.last_number != before && self.config.joins_tries && self.config.transactions {
+            let Sides { active, passive } = connection.ends;
+            let ends = Ends::new(active.address, passive.address);
+            self.mounts.open(ends, self.last_number, connection.key, self.current.frame);
         }
     }
 
@@ -377,9 +461,11 @@ impl Handler for DissectorState {
 
     fn opened(&mut self, connection: &Connection) -> Session {
         let mut session = Session::default();
+        let before = self.last_number;
         session.family = self.config.v2_family;
         if connection.is_announced() || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
             session.recognise(connection, &mut self.context());
+            self.note_connection(connection, before);
         }
         if !connection.set_up {
             session.join(self.current);
@@ -394,7 +480,10 @@ impl Handler for DissectorState {
         operation: Operation<'_>,
         last: bool,
     ) -> Taken {
-        session.operation(connection, &operation, last, &mut self.context())
+        let before = self.last_number;
+        let taken = session.operation(connection, &operation, last, &mut self.context());
+        self.note_connection(connection, before);
+        taken
     }
 
     fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>) {
@@ -445,6 +534,9 @@ impl Handler for DissectorState {
 
     fn ended(&mut self, session: &Session, stamp: Stamp) {
         if let Some(connection) = session.number {
+            if let Some(Sides { active, passive }) = session.addresses {
+                self.mounts.end(Ends::new(active, passive), connection);
+            }
             self.events.push_back(Event::Ended(EndedConnection { connection, stamp }));
         }
     }
@@ -466,8 +558,8 @@ impl Handler for DissectorState {
         for side in [Side::Active, Side::Passive] {
             *session.spoke.get_mut(side) |= counts.get(side).packets > 0;
         }
-        let end = match connection.disconnected {
-            Some(Disconnection { by, stamp, how }) => WaitEnd::Disconnected { by, stamp, how },
+        let end = match wait_end(connection) {
+            Some(end) => end,
             // An operation that is refused for good ends the connection.
             None if self.is_finished && counts.active.failed + counts.passive.failed == 0 => WaitEnd::Capture,
             None => WaitEnd::Connection,

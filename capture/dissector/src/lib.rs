@@ -52,6 +52,7 @@ mod events;
 mod file;
 mod input;
 pub mod link;
+mod mount;
 pub mod nfs;
 pub mod packets;
 mod rpc;
@@ -94,8 +95,10 @@ pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::place::{CapturedAt, PlaceKnown};
 pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, TimeOut};
+pub use rpc::retry::RetryFailure;
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
 pub use rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
+pub use rpc::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
 pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 /// Types of the codec appear in signatures here.
 pub use rpcrdma;

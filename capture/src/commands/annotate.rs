@@ -57,6 +57,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
     // RPCs, their packets, retransmissions, and what the checker judges by.
     let mut config = Config::default();
+    config.joins_tries = false;
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
     let show = Show { all: true, frames: true, whole: destination.is_file(), ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {

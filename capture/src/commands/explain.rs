@@ -52,6 +52,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     // Operations before the RPC give the names of its files.
     let mut names = FileNames::default();
     let mut config = Config::default();
+    config.joins_tries = false;
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::Xids(input.xid.clone()));
     let show = Show { all: true, phases: true, ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {

@@ -30,7 +30,9 @@ pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failur
     let begun = if destination.is_pcapng() { Exporter::pcapng(&mut write) } else { Exporter::new(&mut write) };
     let mut exporter = begun.map_err(|error| destination.failed(error))?;
     let show = Show { whole: destination.is_file(), ..Show::report(quiet) };
-    let status = source.read(Config::default(), show, |event, _, _| match event {
+    let mut config = Config::default();
+    config.joins_tries = false;
+    let status = source.read(config, show, |event, _, _| match event {
         Event::Transaction(transaction) => exporter.transaction(transaction),
         _ => Ok(()),
     });

@@ -108,9 +108,12 @@ impl Watched {
             // What became of its calls is said when the input ends.
             Event::Ended(ended) => self.calls.retain(|(connection, ..), _| *connection != ended.connection),
             Event::Transaction(transaction) => {
-                let ended = (transaction.connection, transaction.requester, transaction.xid);
-                self.calls.remove(&ended);
-                self.replied.remove(&ended);
+                let tries = transaction.tries.iter().flat_map(|tries| tries.earlier()).map(|one| one.connection);
+                for connection in tries.chain([transaction.connection]) {
+                    let ended = (connection, transaction.requester, transaction.xid);
+                    self.calls.remove(&ended);
+                    self.replied.remove(&ended);
+                }
             }
             _ => {}
         }

@@ -40,6 +40,7 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
     let mut config = Config::default();
+    config.joins_tries = false;
     config.steps = StepsWanted::All;
     let show = Show { phases: true, whole: destination.is_file(), ..Show::report(quiet) };
     let done = source.read_all(config, show, |event, _, known| match event {

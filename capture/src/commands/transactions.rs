@@ -36,8 +36,19 @@ pub(super) struct TransactionsArguments {
     /// frames of recovery are one cell each, joined by spaces; other lists are left out
     #[arg(long, conflicts_with_all = ["json", "separate", "parquet"])]
     csv: bool,
+    /// Print a row for each try of an RPC: a call is another try if the client had made the same call on a connection that ended
+    #[arg(long)]
+    tries: bool,
     #[command(flatten)]
     dataset: DatasetArguments,
+}
+
+impl TransactionsArguments {
+    fn config(&self) -> Config {
+        let mut config = Config::default();
+        config.joins_tries = !self.tries;
+        config
+    }
 }
 
 impl Separable for TransactionsArguments {
@@ -63,7 +74,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let show = Show { all: is_record, phases: is_record, ..Show::listing(quiet) };
     let filters = Filters::new(&arguments.input, Select::Rpcs);
     let mut source = InputSource::new(filters)?;
-    let done = source.read_all(Config::default(), show, |event, out, known| match event {
+    let done = source.read_all(arguments.config(), show, |event, out, known| match event {
         Event::Transaction(transaction) if is_record && known.is_wanted => match &table {
             Some(table) => table.record(out, &TransactionObject::new(transaction, known.files, &mut names)),
             None => write_record(&TransactionObject::new(transaction, known.files, &mut names), out),
@@ -87,7 +98,7 @@ fn write_table(arguments: &TransactionsArguments, directory: &std::path::Path, q
     let mut names = FileNames::default();
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let show = Show { all: true, whole: true, ..Show::report(quiet) };
-    let done = source.read_all(Config::default(), show, |event, _, known| match event {
+    let done = source.read_all(arguments.config(), show, |event, _, known| match event {
         Event::Transaction(transaction) if known.is_wanted => {
             written.table.transaction(transaction, known.files, &mut names)
         }

@@ -10,6 +10,7 @@ use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 use crate::command::{run, stdout};
 use crate::place::asking;
 use crate::recalls;
+use crate::situations::{self, mount};
 use crate::slow_transfer::{CongestionSign, IwarpTransfers, Transfers};
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
@@ -30,7 +31,8 @@ pub(crate) const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
 const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
 
 /// Causes of RPCs that were answered: one of them has most of it.
-pub(crate) const TIMED: [&str; 12] = [
+pub(crate) const TIMED: [&str; 13] = [
+    "retried",
     "loss",
     "receiver-not-ready",
     "distance",
@@ -1045,6 +1047,8 @@ pub(crate) fn rows() -> Vec<Row> {
             |load| reply_refused(load, 3, true),
             &["reply-refused", "protocol"],
         ),
+        row("server ends connections", |_| situations::tries(mount::Carrier::Roce), &["retried"]),
+        row("server ends connections, iWARP", |_| situations::tries(mount::Carrier::Iwarp), &["retried"]),
         row("server stopped", |load| server_stopped(load, Some(8)), &["connection-refused", "responder-silent"]),
         row("server gone", |load| server_stopped(load, None), &["connection-unanswered", "responder-silent"]),
         row("server down", |_| requests_alone(20049, Some(8)), &["connection-refused"]),
@@ -1715,6 +1719,7 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "requester-slow",
         "responder-silent",
         "responder-slow",
+        "retried",
         "slow-transfer",
         "small-sends",
         "window",

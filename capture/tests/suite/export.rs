@@ -33,7 +33,9 @@ const CAPTURES: [(&str, usize, usize); 14] = [
 
 fn transactions(name: &str) -> Vec<Transaction> {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
-    Events::new(Capture::from_paths([path]), Config::default()).transactions().map(Result::unwrap).collect()
+    let mut config = Config::default();
+    config.joins_tries = false;
+    Events::new(Capture::from_paths([path]), config).transactions().map(Result::unwrap).collect()
 }
 
 fn export(transactions: &[Transaction]) -> (Vec<u8>, Exported) {

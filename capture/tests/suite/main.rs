@@ -55,6 +55,7 @@ mod synthetic;
 mod top;
 mod trace;
 mod transcode;
+mod tries;
 mod truth;
 mod twins;
 mod version2;

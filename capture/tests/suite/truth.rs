@@ -262,10 +262,11 @@ fn recalls_of_nfsd_are_rebuilt_whatever_they_are_answered_with() {
 fn replies_with_defects_are_rebuilt_if_their_payload_is_sound() {
     let found = dissect_records(&transcode::capture("client_deviations"));
     assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 23), ("RDMA_NOMSG", 1)]));
-    let unanswered = [44, 75, 106, 168, 177].map(|call| (call, None));
+    // The call of 168 is made again in 177, on another connection.
+    let unanswered = [44, 75, 106, 168].map(|call| (call, None));
     let mut expected = [unanswered.as_slice(), &[(137, Some(139))]].concat();
     expected.sort_unstable();
-    assert_eq!((not_rebuilt(&found), found.transactions.len()), (expected, 14));
+    assert_eq!((not_rebuilt(&found), found.transactions.len()), (expected, 13));
 }
 
 /// A capture of RoCEv2 in every other carrier.

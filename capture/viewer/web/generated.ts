@@ -359,6 +359,17 @@ export interface Timeline {
   readonly until_ns: number | null;
 }
 
+export interface TryObject {
+  readonly connection: number;
+  readonly call_frame: number;
+  readonly time_ns: number;
+  readonly reply_frame: number | null;
+  readonly ended: string;
+  readonly disconnected_by: string | null;
+  readonly disconnect_frame: number | null;
+  readonly execution: string;
+}
+
 export interface VersionTwoObject {
   readonly rdma_htype: string;
   readonly family: string | null;
@@ -502,5 +513,8 @@ export interface Transaction {
   readonly rdma_write_octets: number;
   readonly status: NumberedObject | null;
   readonly nfs_status: NumberedObject | null;
+  readonly tries?: number | null;
+  readonly retry_failure?: string | null;
+  readonly each_try?: readonly TryObject[] | null;
   readonly capture_file?: string;
 }

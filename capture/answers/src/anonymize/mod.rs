@@ -169,6 +169,7 @@ pub struct Anonymized {
 #[must_use]
 pub fn config() -> Config {
     let mut config = Config::default();
+    config.joins_tries = false;
     config.operations = true;
     config.placements = true;
     config

@@ -29,6 +29,8 @@ pub enum Cause {
     WrongChecksum,
     /// The requester has no Receive posted for a reply.
     ReplyRefused,
+    /// Connections ended before the reply, and clients made calls again.
+    Retried,
     /// Connection requests are rejected.
     ConnectionRefused,
     /// Connection requests are not answered.
@@ -172,7 +174,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 29] = [
+pub static CAUSES: [CauseRule; 30] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -258,6 +260,13 @@ pub static CAUSES: [CauseRule; 29] = [
         title: "Replies are refused: no receive buffer",
         condition: "the requester's adapter refused a reply because no Receive was posted ('receiver not ready'), did not accept it \
                     later, and the call waited as long",
+    },
+    CauseRule {
+        cause: Cause::Retried,
+        name: "retried",
+        title: "Connections ended before the reply, and calls were made again",
+        condition: "1 % of the RPCs, and more than one, were made again on another connection, with the same XID and arguments, after the one \
+                    before had ended or fallen silent, or the tries before the last took 5 % of the waiting time",
     },
     CauseRule {
         cause: Cause::ConnectionRefused,

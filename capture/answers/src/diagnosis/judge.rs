@@ -54,7 +54,7 @@ fn kind(operation: &str) -> &str {
 }
 
 /// `true` if a part is at least `percent` of a whole.
-const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
+pub(super) const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
 }
 
@@ -100,6 +100,7 @@ impl<'a> Judgement<'a> {
             self.requester_unreachable(),
             self.wrong_checksum(),
             self.reply_refused(),
+            self.retried(),
             self.loss(),
             self.receiver_not_ready(),
             self.distance(),
@@ -130,7 +131,7 @@ impl<'a> Judgement<'a> {
     }
 
     /// True if a cause is reported: `rpcs` are affected, and are enough, or the affected RPCs of the whole capture are.
-    fn stands_out(&self, cause: Cause, rpcs: u64, is_enough: bool) -> bool {
+    pub(super) fn stands_out(&self, cause: Cause, rpcs: u64, is_enough: bool) -> bool {
         is_enough || rpcs > 0 && self.context.is_some_and(|context| context.causes.contains(cause))
     }
 
@@ -184,7 +185,7 @@ impl<'a> Judgement<'a> {
     }
 
     /// The same, with a time.
-    fn timed(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
+    pub(super) fn timed(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let share = self.share(tally.amount);
         let examples = tally.examples.iter();
         let examples = examples.map(|(amount, frame)| CauseExample { frame: *frame, waiting_ns: Some(*amount) });

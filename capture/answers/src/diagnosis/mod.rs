@@ -2,10 +2,11 @@
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `both_ends`: latencies at both ends, if the capture holds both;
-//!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `facts`: other counts; `tally`: the client, operation
-//!   and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
+//!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
+//!   `tally`: the client, operation and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
-//! - `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `limits`: limits of the capture;
+//! - `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries;
+//!   `limits`: limits of the capture;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
 mod attempts;
@@ -21,9 +22,11 @@ mod losses;
 mod recalls;
 mod record;
 mod referrals;
+mod retries;
 mod tally;
 mod text;
 mod time_union;
+mod tries;
 mod waits;
 mod whole;
 
@@ -213,6 +216,10 @@ impl Diagnoser {
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
+        }
+        let tries = transaction.tries.iter().flat_map(|tries| tries.earlier());
+        for (one, ended) in tries.filter_map(|one| Some((one, one.disconnection?))) {
+            self.facts.death(one.connection, ended.stamp.frame);
         }
         let rpc = KnownRpc { transaction, arguments, names, recalls: &self.facts.recalls };
         let status = transaction.status.filter(|status| !is_expected(*status));

@@ -70,6 +70,11 @@ impl<K: Ord + Clone> KeyAmounts<K> {
         }
     }
 
+    /// The keys with their amounts.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&K, &u64)> {
+        self.0.iter()
+    }
+
     /// The key of four fifths or more of a sum.
     pub(super) fn dominant(&self, sum: u64) -> Option<&K> {
         let (key, most) = self.0.iter().max_by_key(|(_, amount)| **amount)?;

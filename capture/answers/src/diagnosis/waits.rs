@@ -12,6 +12,7 @@ use super::cause::{Cause, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
 use super::held_up::{DataWait, DataWaits, HeldUp};
 use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
+use super::retries::Retries;
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
 use crate::file_names::{FileNames, client, server};
@@ -127,6 +128,8 @@ pub(super) struct Waits {
     pub(super) latencies: Histogram,
     /// Nanoseconds of all latencies.
     latency: u64,
+    /// RPCs that needed several tries.
+    pub(super) retries: Retries,
     /// Nanoseconds, at least, that RPCs waited whose calls were sent before the capture.
     joined: u64,
     /// The longest of these.
@@ -241,6 +244,9 @@ impl Waits {
                 ends.insert(end);
             }
         }
+        if let Some(tries) = &transaction.tries {
+            causes.add(Cause::Retried, self.retries.take(transaction, tries, &rpc.subject()));
+        }
         if let Some(waiting) = transaction.waiting {
             return self.unanswered(rpc, &waiting);
         }
@@ -260,7 +266,8 @@ impl Waits {
         let Some(latency) = transaction.latency() else { return };
         self.latencies.record(latency);
         self.latency = self.latency.saturating_add(latency);
-        if let (Ok(phases), Ok(recovery)) = (&transaction.phases, &transaction.recovery) {
+        let last = transaction.tries.as_ref().map(|tries| (&tries.phases, &tries.recovery));
+        if let (Ok(phases), Ok(recovery)) = last.unwrap_or((&transaction.phases, &transaction.recovery)) {
             self.timed(rpc, phases, recovery, causes);
         }
     }

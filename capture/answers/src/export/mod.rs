@@ -50,7 +50,9 @@ const LAST_FRAGMENT: u32 = 0x8000_0000;
 /// let capture = Capture::from_paths(["examples/nfs.pcap"]);
 /// let mut file = Vec::new();
 /// let mut exporter = Exporter::new(&mut file)?;
-/// for transaction in Events::new(capture, Config::default()).transactions() {
+/// let mut config = Config::default();
+/// config.joins_tries = false; // each try is exported
+/// for transaction in Events::new(capture, config).transactions() {
 ///     exporter.transaction(&transaction?)?;
 /// }
 /// let exported = exporter.finish()?;

@@ -7,7 +7,7 @@ use std::io;
 
 use rpcrdma_dissector::{
     Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, LastStep, Message, Owed, OwedUnknown, Refusal, Rpc,
-    Side, Stamp, Step, Time, Transaction, WaitEnd, Waiting,
+    Side, Stamp, Step, Time, Transaction, Tries, WaitEnd, Waiting,
 };
 
 pub use record::PendingObject;
@@ -17,6 +17,7 @@ use crate::format::column::{Column, push, push_xid};
 use crate::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::counted;
 use crate::format::time::ShownTimes;
+use crate::tries;
 use crate::unanswered::UnansweredWait;
 
 /// Columns of a line.
@@ -62,6 +63,8 @@ pub struct PendingCall {
     pub(crate) called: String,
     /// State of the wait.
     pub waiting: Waiting,
+    /// The tries, if there were several: the call waits since the first try.
+    pub tries: Option<Box<Tries>>,
 }
 
 impl Ord for PendingCall {
@@ -154,7 +157,9 @@ pub fn lines(
     line.write(out)?;
     let style = if matches!(call.waiting.owed, Owed::Unknown(_)) { WARNING } else { PLAIN };
     let called = times.clock_if_shown(call.call.time).map(|time| (PLAIN, format!("called at {time}")));
-    for (style, text) in called.into_iter().chain([(style, call.owed()), (DIM, call.last_steps(files))]) {
+    let tries = call.tries.iter().flat_map(|tries| tries::of_tries(tries)).map(|text| (WARNING, text));
+    let steps = [(style, call.owed()), (DIM, call.last_steps(files))];
+    for (style, text) in called.into_iter().chain(tries).chain(steps) {
         for text in wrapped(&text, WIDTH - INDENT) {
             Line::new(colour, usize::MAX).with(PLAIN, &" ".repeat(INDENT)).with(style, &text).write(out)?;
         }
@@ -189,6 +194,7 @@ impl PendingCall {
             rpc: transaction.called(),
             called: called_within(CALLED, transaction),
             waiting: transaction.waiting?,
+            tries: transaction.tries.clone(),
         })
     }
 
@@ -210,6 +216,7 @@ impl PendingCall {
             called: operations_within(CALLED, rpc.name, rpc.procedure, &rpc.operations),
             rpc,
             waiting,
+            tries: None,
         })
     }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{PendingCall, sent};
 use crate::record::called::CalledObject;
+use crate::record::tries::TryObject;
 use crate::record::values::{EndObject, Hex32};
 
 /// A call without a reply.
@@ -58,6 +59,13 @@ pub struct PendingObject<'a> {
     requester_last: StepObject,
     /// Last step of the responder for the RPC; null if it did nothing.
     responder_last: Option<StepObject>,
+    /// Number of tries: the client made the call again on another connection after the one before had ended. Absent
+    /// if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tries: Option<u64>,
+    /// The tries, the first first; of more than 64, the ones before the last are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    each_try: Option<Vec<TryObject>>,
 }
 
 impl<'a> PendingObject<'a> {
@@ -103,6 +111,8 @@ impl<'a> PendingObject<'a> {
             disconnect_frame: disconnected,
             requester_last: StepObject::new(waiting.requester),
             responder_last: waiting.responder.map(StepObject::new),
+            tries: pending.tries.as_ref().map(|tries| tries.count),
+            each_try: TryObject::all(pending.tries.as_deref()),
         }
     }
 }

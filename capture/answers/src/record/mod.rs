@@ -8,6 +8,7 @@
 pub(super) mod called;
 pub(super) mod described;
 pub(super) mod place;
+pub(super) mod tries;
 pub(super) mod values;
 
 use std::borrow::Cow;

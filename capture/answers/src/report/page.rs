@@ -96,8 +96,8 @@ fn shown_in(cause: &str) -> &'static str {
         | "reply-refused" => "hung",
         "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer" | "congestion"
-        | "window" | "link-full" => "slowest",
+        "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
+        | "congestion" | "window" | "link-full" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         _ => "capture",

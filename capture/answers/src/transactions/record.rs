@@ -1,11 +1,14 @@
 //! An RPC with both its messages.
 
-use rpcrdma_dissector::{CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, Recovery, Transaction};
+use rpcrdma_dissector::{
+    CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, Recovery, RetryFailure, Transaction,
+};
 use serde::Serialize;
 
 use super::arguments::ArgumentsObject;
 use crate::file_names::{FileNames, server};
 use crate::record::called::{CalledObject, EndedObject};
+use crate::record::tries::TryObject;
 use crate::record::values::{EndObject, Hex32, ShownObject};
 
 /// An RPC: a call and its reply.
@@ -67,6 +70,17 @@ pub struct TransactionObject<'a> {
     rdma_write_octets: u64,
     #[serde(flatten)]
     ended: EndedObject,
+    /// Number of tries: the client made the call again on another connection after the one before had ended. Absent
+    /// if there was one. The call is that of the first try then, and connection, call and reply in all else those of the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tries: Option<u64>,
+    /// Failure that an earlier try explains: `of the retry` (that try was probably executed, so what was to be removed was gone, or
+    /// what was to be made was there) or `in a session` (of NFSv4.1, whose reply cache gives a retry the reply to the first try).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_failure: Option<&'static str>,
+    /// The tries, the first first; of more than 64, the ones before the last are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    each_try: Option<Vec<TryObject>>,
 }
 
 impl<'a> TransactionObject<'a> {
@@ -105,6 +119,9 @@ impl<'a> TransactionObject<'a> {
             rdma_read_octets: transaction.read_octets,
             rdma_write_octets: transaction.write_octets,
             ended: EndedObject::new(transaction.status, transaction.procedure, transaction.callback),
+            tries: transaction.tries.as_ref().map(|tries| tries.count),
+            retry_failure: transaction.retry_failure().map(RetryFailure::name),
+            each_try: TryObject::all(transaction.tries.as_deref()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod both_ends;
+pub(crate) mod call_content;
 pub(crate) mod credits;
 pub(crate) mod data_times;
 pub(crate) mod describe;
@@ -17,6 +18,8 @@ pub(crate) mod place;
 pub(crate) mod placement;
 pub(crate) mod ranges;
 pub(crate) mod recovery;
+pub(crate) mod retry;
 pub(crate) mod steps;
 pub(crate) mod transaction;
+pub(crate) mod tries;
 pub(crate) mod waiting;

@@ -129,13 +129,15 @@ pub enum NotTimed {
     SameXid,
     /// The reply was sent more than once, and nothing shows which copy the requester accepted.
     ArrivalUnknown,
+    /// The client made the call again on another connection: the time is that of several tries.
+    SeveralTries,
 }
 
 impl NotTimed {
     /// Returns true if the beginning and the end of the RPC may be known nevertheless.
     pub(crate) const fn leaves_latency(self) -> bool {
         match self {
-            Self::Missed | Self::SharedMemory | Self::SameXid => true,
+            Self::Missed | Self::SharedMemory | Self::SameXid | Self::SeveralTries => true,
             Self::CallMissing
             | Self::ReplyMissing
             | Self::ReplyNotAccepted
@@ -164,6 +166,7 @@ impl fmt::Display for NotTimed {
             Self::ArrivalUnknown => {
                 "the reply was sent more than once, and the capture does not show which copy arrived"
             }
+            Self::SeveralTries => "the client made the call again on another connection",
         })
     }
 }

@@ -12,6 +12,7 @@ use super::pieces::Pieces;
 use super::placement::{FramePlacement, Placements};
 use super::recovery::Recovery;
 use super::steps::Steps;
+use super::tries::Tries;
 use super::waiting::Waiting;
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
@@ -81,6 +82,9 @@ pub struct Transaction {
     pub waiting: Option<Waiting>,
     /// The least that the RPC waited, if its call was sent before the capture, and its reply was captured.
     pub joined: Option<Box<JoinedWait>>,
+    /// The tries, if there were several, each on a connection of its own. The RPC then begins with the first call and ends with the
+    /// accepted reply; everything else is of the last try.
+    pub tries: Option<Box<Tries>>,
     /// The frames that carried its Payload streams by RDMA, if `Config::placements` asks for them.
     pub(crate) placements: Placements,
 }

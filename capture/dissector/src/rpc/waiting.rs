@@ -241,7 +241,8 @@ impl From<NotTimed> for OwedUnknown {
             | NotTimed::Missed
             | NotTimed::OutOfOrder
             | NotTimed::ClockSetBack
-            | NotTimed::ArrivalUnknown => Self::Missed,
+            | NotTimed::ArrivalUnknown
+            | NotTimed::SeveralTries => Self::Missed,
             NotTimed::TwoClocks => Self::TwoClocks,
         }
     }

@@ -543,6 +543,20 @@ impl Arrivals {
         replies
     }
 
+    /// The RPC with this XID whose reply was sent and not acknowledged.
+    pub(super) fn unacknowledged_reply(&self, xid: u32) -> Option<&Transaction> {
+        let replies = self.waiting.iter().filter_map(|message| Some(&*message.ended.as_ref()?.transaction));
+        replies.rev().find(|transaction| transaction.xid == xid && transaction.call.is_some())
+    }
+
+    /// Takes the reply with this XID that was not acknowledged.
+    pub(super) fn take_reply(&mut self, xid: u32) -> Option<(SentCopies, Box<EndedRpc>)> {
+        let is_it = |message: &Unacknowledged| message.ended.as_ref().is_some_and(|ended| ended.transaction.xid == xid);
+        let message = self.waiting.remove(self.waiting.iter().rposition(is_it)?)?;
+        self.held -= message.held();
+        Some((message.copies, message.ended?))
+    }
+
     /// The other end reports that it lacks what is in these places. It may only be late (TCP).
     pub(super) fn suspect(&mut self, places: Places) {
         if !self.is_acknowledged(places) {

@@ -116,6 +116,7 @@ impl ConcludedCall {
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
             joined: None,
+            tries: None,
             placements: Placements::default(),
         };
         let timeline = call.map(|call| transaction.take_call(call));

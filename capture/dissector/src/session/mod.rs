@@ -10,7 +10,7 @@
 //! `seen_twice` knows what both ends saw, if the file holds the packets of both.
 //! `data_flow` knows for how long each end paused in the data that it sends by RDMA, and at which rate it sent.
 //! `refused` knows of which `replies` the requester had no Receive, and `joined` how long an RPC has waited at least whose call was
-//! sent before the capture.
+//! sent before the capture. `tries` ends calls that their client makes again on another connection.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
@@ -46,6 +46,7 @@ mod step_log;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod tries;
 mod unplaced;
 mod watch;
 

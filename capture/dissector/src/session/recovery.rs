@@ -27,10 +27,10 @@ use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 /// A reply that was not acknowledged, and will not be.
-struct LostReply {
-    end: WaitEnd,
-    owed: Owed,
-    delivery: Delivery,
+pub(super) struct LostReply {
+    pub(super) end: WaitEnd,
+    pub(super) owed: Owed,
+    pub(super) delivery: Delivery,
 }
 
 impl Session {
@@ -441,7 +441,12 @@ impl Session {
     }
 
     /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.
-    fn end(&mut self, ended: EndedRpc, outcome: Result<Option<Stamp>, LostReply>, context: &mut Context<'_>) {
+    pub(super) fn end(
+        &mut self,
+        ended: EndedRpc,
+        outcome: Result<Option<Stamp>, LostReply>,
+        context: &mut Context<'_>,
+    ) {
         let EndedRpc { mut transaction, mut timeline, unassigned, .. } = ended;
         let since = self.recoveries.unassigned - unassigned;
         match outcome {

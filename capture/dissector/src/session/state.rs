@@ -89,7 +89,7 @@ pub(crate) struct Session {
     /// The connection's number, once it is known to carry RPC-over-RDMA.
     pub(crate) number: Option<u32>,
     /// The addresses of its ends, once that is known.
-    pub(super) addresses: Option<Sides<Address>>,
+    pub(crate) addresses: Option<Sides<Address>>,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
     /// Announcements of the client about its callbacks.

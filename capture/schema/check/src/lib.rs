@@ -41,6 +41,7 @@ const UNUSED: &[(&str, &str)] = &[
     ("explain.steps.wait_ns", "no receiver was not ready"),
     ("message.error.max_", "no responder of version 2 refused the number of chunks or segments"),
     ("pending.operations.status", "a call has no status"),
+    ("pending.each_try.reply_frame", "no reply of an earlier try was lost"),
     ("pending.owed_octets", "no capture ends in the middle of an RDMA Read"),
     ("pending.security", "no call with RPCSEC_GSS waits"),
     ("stats.unanswered", "every connection request was answered"),
@@ -71,6 +72,7 @@ fn captures() -> Vec<String> {
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut files: Vec<_> = files.map(|entry| entry.unwrap().path().display().to_string()).collect();
     files.retain(|file| file.contains(".pcap"));
+    files.push(shipped("situations/tries"));
     files.sort();
     files
 }

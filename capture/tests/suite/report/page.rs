@@ -186,8 +186,8 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "reply-refused" => "hung",
         "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer" | "congestion"
-        | "window" | "link-full" => "slowest",
+        "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
+        | "congestion" | "window" | "link-full" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled"
@@ -214,7 +214,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 29);
+    assert_eq!(seen.len(), 30);
 }
 
 /// Frames of a shipped capture, without some of them.

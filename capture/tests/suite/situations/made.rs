@@ -2,6 +2,7 @@
 
 use rpcrdma::v2::Family;
 
+use super::mount::Carrier;
 use crate::file_names;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::nfs4;
@@ -15,7 +16,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 48] = [
+pub(super) const ALL: [(&str, Made); 50] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -64,10 +65,12 @@ pub(super) const ALL: [(&str, Made); 48] = [
     ("calls_sent_again", || calls(|_| Fate::Refused)),
     ("one_name_in_two_folders", file_names::one_name_in_two_folders),
     ("referral", file_names::referral),
+    ("tries", || super::tries(Carrier::Roce)),
+    ("iwarp_tries", || super::tries(Carrier::Iwarp)),
 ];
 
 /// Frames of Ethernet, in the order and at the times of the packets in them.
-fn frames(packets: &[(u64, Packet)]) -> Vec<Record> {
+pub(super) fn frames(packets: &[(u64, Packet)]) -> Vec<Record> {
     let frame = |(time, packet): &(u64, Packet)| {
         let mac = |host: u8| [2, 0, 0, 0, 0, host];
         let (source, destination) = (packet[15], packet[19]);

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 mod made;
+pub(crate) mod mount;
 
 use serde_json::{Value, json};
 
 use crate::command::{run, stderr, stdout};
 use crate::gaps::ALL_CLEAR;
-use crate::transcode::{self, Pcap};
+use crate::transcode::{self, Pcap, Record};
 
 /// The XID of the RPC in question.
 const XID: &str = "0x00000001";
@@ -133,6 +134,11 @@ impl Truth {
     }
 }
 
+/// Calls in flight when the server ends a connection, which the client makes again.
+pub(crate) fn tries(carrier: mount::Carrier) -> Vec<Record> {
+    made::frames(&mount::server_ends(carrier).packets())
+}
+
 pub(crate) fn path(name: &str) -> String {
     folder().join(format!("{name}.pcap")).display().to_string()
 }
@@ -152,7 +158,7 @@ fn every_capture_is_in_a_table() {
     for (name, _) in made::ALL {
         assert!(readme.contains(&format!("`{name}`")), "{name}");
     }
-    assert_eq!(Truth::all().len() + 9, made::ALL.len());
+    assert_eq!(Truth::all().len() + 11, made::ALL.len());
 }
 
 #[test]

@@ -432,6 +432,19 @@ impl<S> QueuePairs<S> {
         key
     }
 
+    /// Lets `act` change the session of a connection, if the connection is followed.
+    pub(crate) fn change<H: Handler<Session = S>>(
+        &mut self,
+        key: u64,
+        handler: &mut H,
+        act: impl FnOnce(&Connection, &mut S, &mut H),
+    ) {
+        if let Some(entry) = self.table.get_mut(key) {
+            act(&entry.connection, &mut entry.session, handler);
+            entry.account(handler);
+        }
+    }
+
     fn close_flow(&mut self, flow: &Flow, handler: &mut impl Handler<Session = S>) {
         if let Some((key, _)) = self.table.find(flow) {
             self.close(key, handler);

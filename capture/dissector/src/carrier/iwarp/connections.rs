@@ -307,6 +307,26 @@ impl<S> Connections<S> {
         key
     }
 
+    /// Returns true if this is the key of an iWARP connection.
+    pub(crate) const fn is_key(key: u64) -> bool {
+        key & FIRST_KEY != 0
+    }
+
+    /// Lets `act` change the session of a connection, if the connection is followed.
+    pub(crate) fn change<H: Handler<Session = S>>(
+        &mut self,
+        key: u64,
+        handler: &mut H,
+        act: impl FnOnce(&Connection, &mut S, &mut H),
+    ) {
+        if let Some(entry) = self.table.get_mut(key)
+            && let Some(session) = &mut entry.known.session
+        {
+            act(&entry.known.connection, session, handler);
+            entry.account(handler);
+        }
+    }
+
     fn close(&mut self, key: u64, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         let Some(mut entry) = self.table.remove(key, |entry| entry.known.flows()) else { return };
         handler.account().change(entry.held, 0);

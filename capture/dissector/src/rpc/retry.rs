@@ -1,0 +1,164 @@
+//! Joins tries to one RPC, and knows the failures that an earlier try explains.
+
+use super::known::Status;
+use super::phases::NotTimed;
+use super::transaction::Transaction;
+use super::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
+use super::waiting::{Delivery, LastStep, Step, WaitEnd};
+use crate::nfs::{OperationCode, Procedure};
+
+impl Try {
+    fn new(transaction: &Transaction) -> Option<Self> {
+        let Transaction { connection, requester, from, to, began, call, reply, waiting, .. } = transaction;
+        let call = call.as_ref()?.stamp;
+        let mut new = Self {
+            connection: *connection,
+            began: began.unwrap_or(call),
+            call,
+            reply: reply.as_ref().map(|reply| reply.stamp),
+            end: TryEnd::Answered,
+            disconnection: None,
+            execution: Execution::Executed,
+        };
+        let Some(waiting) = waiting else { return Some(new) };
+        if let WaitEnd::Disconnected { by, stamp, how } = waiting.end {
+            let by = if by == *requester { *from } else { *to };
+            new.disconnection = Some(TryDisconnection { by, stamp, how });
+        }
+        if let Some(LastStep { step: Step::Reply, stamp }) = waiting.responder {
+            new.reply = Some(stamp);
+        }
+        new.execution = Execution::of(waiting);
+        let is_responder = new.disconnection.map(|end| end.by == *to);
+        new.end = match (waiting.reply_delivery, is_responder, waiting.delivery) {
+            _ if waiting.end == WaitEnd::Capture => TryEnd::Waits,
+            (Some(_), ..) => TryEnd::ReplyLost,
+            (None, Some(true), _) => TryEnd::ResponderEnded,
+            (None, _, Delivery::Refused(refusal)) => TryEnd::Refused(refusal),
+            (None, _, Delivery::Unacknowledged { times }) => TryEnd::Lost { times },
+            (None, Some(false), _) => TryEnd::RequesterEnded,
+            (None, None, _) => TryEnd::Unknown,
+        };
+        Some(new)
+    }
+}
+
+impl Transaction {
+    /// Joins a try with the next one, on another connection: one RPC from the first call to the last reply. `is_set_back` tells whether
+    /// the clock was set back between two frames.
+    pub(crate) fn join(earlier: Self, mut last: Self, is_set_back: impl FnOnce(u64, u64) -> bool) -> Self {
+        let Some((first, new)) = Try::new(&earlier).zip(Try::new(&last)) else { return last };
+        let mut tries = earlier.tries.unwrap_or_else(|| {
+            let (phases, recovery) = (Err(NotTimed::SeveralTries), Err(NotTimed::SeveralTries));
+            Box::new(Tries { all: vec![first], count: 1, phases, recovery, credit_wait: Ok(0) })
+        });
+        tries.add(new);
+        let several = |reason: Option<NotTimed>| match reason {
+            Some(reason) if !reason.leaves_latency() => reason,
+            _ => NotTimed::SeveralTries,
+        };
+        let reason = several(last.phases.as_ref().err().copied());
+        let reply = last.reply.as_ref().map_or(new.call, |reply| reply.stamp);
+        let is_set_back = is_set_back(first.began.frame, reply.frame) && reason == NotTimed::SeveralTries;
+        let reason = if is_set_back { NotTimed::ClockSetBack } else { reason };
+        tries.phases = core::mem::replace(&mut last.phases, Err(reason));
+        tries.recovery = core::mem::replace(&mut last.recovery, Err(reason));
+        tries.credit_wait = core::mem::replace(&mut last.credit_wait, earlier.credit_wait);
+        last.began = earlier.began;
+        if let Some((call, first)) = last.call.as_mut().zip(earlier.call) {
+            call.stamp = first.stamp;
+        }
+        last.read_octets = last.read_octets.saturating_add(earlier.read_octets);
+        last.write_octets = last.write_octets.saturating_add(earlier.write_octets);
+        last.tries = Some(tries);
+        last
+    }
+
+    /// Number of tries: calls on connections one after the other, of which the last may have been answered.
+    #[must_use]
+    pub fn tries_count(&self) -> u64 {
+        self.tries.as_ref().map_or(1, |tries| tries.count)
+    }
+
+    /// Failure of an operation that an earlier try probably carried out, so that it cannot succeed once more: what was to be removed
+    /// is not there any more, or what was to be made is there already. `None` if the RPC has one try, or ended otherwise.
+    #[must_use]
+    pub fn retry_failure(&self) -> Option<RetryFailure> {
+        let tries = self.tries.as_ref()?;
+        let Some(Status::Success(Some(number))) = self.status else { return None };
+        let execution = tries.earlier().map(|earlier| earlier.execution).max()?;
+        let procedure = self.procedure?;
+        let operation = self.operations.iter().find(|operation| operation.status == Some(number));
+        let is_undone = match (procedure, operation) {
+            (Procedure { program: Procedure::NFS, version: 3, procedure }, None) => cannot_repeat_v3(procedure, number),
+            (Procedure { program: Procedure::NFS, version: 4, .. }, Some(operation)) => {
+                cannot_repeat_v4(operation.code, number)
+            }
+            _ => false,
+        };
+        let has_slot = self.operations.iter().any(|operation| operation.code == OperationCode::SEQUENCE);
+        match execution {
+            _ if !is_undone => None,
+            Execution::No => None,
+            _ if has_slot => Some(RetryFailure::InSession),
+            Execution::Possible | Execution::Executed => Some(RetryFailure::OfRetry),
+        }
+    }
+}
+
+/// Failure of the last try of an operation that cannot be done twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryFailure {
+    /// The failure is that of the retry: an earlier try was probably executed.
+    OfRetry,
+    /// The RPC is in a session of NFSv4.1, whose reply cache gives a retry on the same slot the reply to the first try (RFC 8881 section
+    /// 2.10.6): the failure may be that of the first try.
+    InSession,
+}
+
+impl RetryFailure {
+    /// Name of the variant.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OfRetry => "of the retry",
+            Self::InSession => "in a session",
+        }
+    }
+
+    /// Meaning of the failure, in one sentence without a full stop.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::OfRetry => "first try probably executed; the failure is that of the retry",
+            Self::InSession => {
+                "the reply cache of the session has the reply to the first try, so the failure is that of the first try unless the \
+                 cache was lost"
+            }
+        }
+    }
+}
+
+/// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 section 2.6), which NFSv4 has too.
+const NOENT: u32 = 2;
+const EXIST: u32 = 17;
+
+/// Returns true if a procedure of NFSv3 fails with this status if it is carried out twice (RFC 1813 section 3.3).
+const fn cannot_repeat_v3(procedure: u32, status: u32) -> bool {
+    match procedure {
+        // CREATE, MKDIR, SYMLINK, MKNOD, LINK.
+        8..=11 | 15 => status == EXIST,
+        // REMOVE, RMDIR, RENAME.
+        12..=14 => status == NOENT,
+        _ => false,
+    }
+}
+
+/// Returns true if an operation of NFSv4 fails with this status if it is carried out twice.
+const fn cannot_repeat_v4(operation: OperationCode, status: u32) -> bool {
+    match operation {
+        OperationCode::CREATE | OperationCode::LINK | OperationCode::OPEN => status == EXIST,
+        OperationCode::REMOVE | OperationCode::RENAME => status == NOENT,
+        _ => false,
+    }
+}

@@ -1,0 +1,47 @@
+//! Calls of a connection that their client makes again on another connection.
+
+use super::recovery::LostReply;
+use super::state::{Context, Session};
+use crate::carrier::operation::Side;
+use crate::link::Address;
+use crate::rpc::call_content::CallContent;
+use crate::rpc::waiting::{Delivery, Owed, WaitEnd};
+
+/// A call that has not been answered, as far as its requester shows.
+#[derive(Debug)]
+pub(crate) struct OpenCall {
+    pub(crate) requester: Side,
+    pub(crate) content: CallContent,
+}
+
+impl Session {
+    /// The call with this XID of the end at this address, if that end waits for the reply or has not acknowledged it.
+    pub(crate) fn open_call(&self, from: Address, xid: u32) -> Option<OpenCall> {
+        let ends = self.addresses?;
+        let requester = [Side::Active, Side::Passive].into_iter().find(|side| *ends.get(*side) == from)?;
+        let waiting = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
+        let content = match waiting {
+            Some(call) => CallContent::of_message(&call.message),
+            None => {
+                let transaction = self.arrivals.get(requester.other()).unacknowledged_reply(xid)?;
+                CallContent::of_transaction(transaction)
+            }
+        };
+        Some(OpenCall { requester, content: content? })
+    }
+
+    /// Ends a call that its requester has made again on another connection. A reply that was sent did not arrive.
+    pub(crate) fn end_try(&mut self, requester: Side, xid: u32, end: WaitEnd, context: &mut Context<'_>) {
+        self.settle_all(context);
+        if let Some(id) = self.xids.get(requester).get(&xid).copied() {
+            return self.give_up(id, end, context);
+        }
+        if let Some((copies, ended)) = self.arrivals.get_mut(requester.other()).take_reply(xid) {
+            let delivery = match copies.delivery() {
+                Delivery::Accepted => Delivery::Unknown,
+                delivery => delivery,
+            };
+            self.end(*ended, Err(LostReply { end, owed: Owed::over(end), delivery }), context);
+        }
+    }
+}
