@@ -22,7 +22,7 @@ const CONNECTIONS: u32 = 3000;
 const LIMIT: usize = 16 << 20;
 /// With what connections take that have nothing waiting, the packets that are remembered to know copies of them, and what is twice
 /// there while a table or a vector grows.
-const PEAK: usize = 79 << 20;
+const PEAK: usize = 80 << 20;
 
 /// Packets of one connection, none of which arrives.
 type Attack = fn(&mut Wire) -> Vec<Packet>;

@@ -96,6 +96,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "annotate",
             "anonymize",
             "selection",
+            "connections",
             "diagnosis",
             "report",
             "record_fields",

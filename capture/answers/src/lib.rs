@@ -9,7 +9,7 @@
 //!   capture;
 //! - [`selection`]: the part of a capture that an answer shows;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
-//!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
+//!   [`explain`], [`connections`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
 //!   (Wireshark), `anonymize` (a capture to share) and [`report`] (HTML);
 //! - [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
 //!   [`schema`], [`csv`] and `parquet`.
@@ -46,6 +46,7 @@ pub mod annotate;
 #[cfg(feature = "anonymize")]
 pub mod anonymize;
 pub mod compare;
+pub mod connections;
 pub mod diagnosis;
 pub mod events;
 pub mod explain;

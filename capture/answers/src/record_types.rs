@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::compare::{ComparedOperation, ComparedRule, ComparedTotal};
+use crate::connections::{AddressMoveObject, ConnectionObject};
 use crate::diagnosis::Diagnosis;
 use crate::events::RecoveredObject;
 use crate::explain::ExplainedObject;
@@ -53,6 +54,8 @@ record_types! {
     "transaction": TransactionObject<'_>,
     "pending": PendingObject<'_>,
     "event": RecoveredObject<'_>,
+    "connection": ConnectionObject<'_>,
+    "address_move": AddressMoveObject<'_>,
     "explain": ExplainedObject<'_>,
     "top": TopObject<'_>,
     "diagnosis": Diagnosis,

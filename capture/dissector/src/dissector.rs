@@ -572,6 +572,8 @@ impl Handler for DissectorState {
             counts,
             unclaimed: session.unclaimed,
             until,
+            end,
+            activity: session.activity,
             captured_at,
             late_clock,
             both_ends,

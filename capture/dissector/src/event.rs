@@ -8,11 +8,13 @@ use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 use crate::link::{Address, MacAddress};
+use crate::rpc::activity::MessageTimes;
 use crate::rpc::both_ends::BothEnds;
 use crate::rpc::credits::{CreditTimes, CreditUse};
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
+use crate::rpc::waiting::WaitEnd;
 
 /// Something that was found in the capture.
 #[derive(Clone, Debug)]
@@ -340,6 +342,10 @@ pub struct Report {
     pub unclaimed: u64,
     /// Time of its end; if that is not known, the time of the last frame of the capture by then.
     pub until: Time,
+    /// Reason why nothing more is known of it: an end ended it, the capture ended, or another connection took its place.
+    pub end: WaitEnd,
+    /// Times of its messages.
+    pub activity: MessageTimes,
     /// Place of the capture of its packets, and the evidence; `None` if it is not known.
     pub captured_at: Option<(CapturedAt, PlaceKnown)>,
     /// End whose packets the capture has after their acknowledgements, because another clock gave the times of that direction. What

@@ -61,8 +61,8 @@ mod session;
 pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 pub use carrier::connection::{
-    Announced, Checksums, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, RefusedAccess, Shown,
-    service_port,
+    Announced, CarrierTerms, Checksums, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, MpaTerms,
+    RefusedAccess, RequestTimes, Shown, service_port,
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::operation::{MemoryAddress, OperationType, Progress, Side, Sides, Stamp};
@@ -82,6 +82,7 @@ pub use input::hexdump::{HexDump, HexError};
 pub use input::send::lone_message;
 pub use input::values;
 pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession, Other};
+pub use rpc::activity::{IdleTime, MessageTimes};
 pub use rpc::arguments::OperationArguments;
 pub use rpc::both_ends::{BothEnds, EndLatencies};
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};

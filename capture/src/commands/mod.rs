@@ -4,6 +4,7 @@ mod annotate;
 mod anonymize;
 mod check;
 mod compare;
+mod connections;
 mod decode;
 mod diagnose;
 mod embedded;
@@ -33,6 +34,7 @@ use self::annotate::AnnotateArguments;
 use self::anonymize::AnonymizeArguments;
 use self::check::CheckArguments;
 use self::compare::CompareArguments;
+use self::connections::ConnectionsArguments;
 use self::decode::DecodeArguments;
 use self::diagnose::DiagnoseArguments;
 use self::events::EventsArguments;
@@ -65,6 +67,7 @@ Examples:
   rpcrdma explain --xid 0x5a7a4583 nfs.pcap    one RPC, packet by packet
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
   rpcrdma events nfs.pcap                      what was sent again, and for which RPC
+  rpcrdma connections nfs.pcap                 who ended a connection, and who rejects new ones
   rpcrdma top --by client nfs.pcap             who takes the time; or which operation, which file
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
@@ -116,6 +119,7 @@ const COMMANDS: &[&str] = &[
     "explain",
     "pending",
     "events",
+    "connections",
     "top",
     "export",
     "annotate",
@@ -150,6 +154,8 @@ enum Command {
     Pending(SeparateArguments<PendingArguments>),
     /// Print retransmissions and other indications of packet loss, one line each
     Events(SeparateArguments<EventsArguments>),
+    /// Print the connections and the requests for them: when, how they were answered, who ended them, and how
+    Connections(SeparateArguments<ConnectionsArguments>),
     /// Count RPCs, octets and latencies by client, operation, file and the like
     Top(SeparateArguments<TopArguments>),
     /// Write the RPCs to a capture file as RPC over TCP
@@ -200,6 +206,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Explain(command) => explain::run(&command, color, quiet),
         Command::Pending(command) => command.run(quiet, |command| pending::run(command, color, quiet)),
         Command::Events(command) => command.run(quiet, |command| events::run(command, color, quiet)),
+        Command::Connections(command) => command.run(quiet, |command| connections::run(command, color, quiet)),
         Command::Top(command) => command.run(quiet, |command| top::run(command, color, quiet)),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),

@@ -183,6 +183,11 @@ fn records(command: &str, path: &Path) -> Vec<Value> {
         if record["malformed"].is_object() {
             record["writes"] = Value::Null;
         }
+        // Users, machines and paths have other names.
+        let mounts = record.get_mut("mounts").and_then(Value::as_array_mut).into_iter().flatten();
+        for mount in mounts.filter_map(Value::as_object_mut) {
+            ["users", "paths"].into_iter().for_each(|name| drop(mount.remove(name)));
+        }
     }
     records
 }

@@ -71,7 +71,9 @@ fn a_row_has_what_a_record_has() {
     for name in ["nfs41", "nfs41_lossy", "errors", "withdrawn", "nfs41_callback", "nfsd_deviations", "iwarp_nfs3_lossy"]
     {
         let path = capture(name);
-        for command in [&["transactions"][..], &["events"], &["top"], &["top", "--by", "handle", "--rows", "2"]] {
+        for command in
+            [&["transactions"][..], &["events"], &["connections"], &["top"], &["top", "--by", "handle", "--rows", "2"]]
+        {
             let arguments = [command, &[path.as_str()]].concat();
             let (names, rows) = rows(&arguments);
             assert!(names.len() >= 12, "{names:?}");
@@ -107,7 +109,7 @@ fn stats_have_a_row_for_each_operation_and_interval() {
 
 #[test]
 fn the_columns_are_the_same_where_nothing_is_found() {
-    for command in ["transactions", "events", "top", "stats"] {
+    for command in ["transactions", "events", "connections", "top", "stats"] {
         let (names, rows) = rows(&[command, &capture("perftest")]);
         assert!(rows.is_empty(), "{command}");
         assert_eq!(names, self::rows(&[command, &capture("nfs41_lossy")]).0, "{command}");

@@ -147,6 +147,26 @@ impl Scene {
         self.at(0, &set_up);
     }
 
+    /// The client asks for another connection, from `time` on, after the last one ended.
+    pub(crate) fn reconnect(&mut self, wire: usize, time: u64) {
+        if self.load.carrier == Carrier::Iwarp {
+            let set_up = self.streams[wire].connect_again([&SENDS_OF_4096; 2]);
+            self.packets.extend(set_up.into_iter().map(|(since, packet)| (time + since, packet)));
+        } else {
+            let connection = &mut self.wires[wire];
+            connection.name += 0x1000;
+            (connection.client.queue_pair, connection.server.queue_pair) =
+                (connection.client.queue_pair + 0x1000, connection.server.queue_pair + 0x1000);
+            let set_up = [connection.request(&SENDS_OF_4096), connection.reply(&SENDS_OF_4096), connection.ready()];
+            self.at(time, &set_up);
+        }
+    }
+
+    /// All clients ask for another connection.
+    pub(crate) fn reconnect_all(&mut self, time: u64) {
+        (0..self.wires.len()).for_each(|wire| self.reconnect(wire, time + 10 * wire as u64));
+    }
+
     /// A client with half a second of healthy RPCs.
     pub(crate) fn healthy() -> Self {
         Self::healthy_with(ALONE)
@@ -234,12 +254,12 @@ impl Scene {
     }
 
     /// The end of a connection: DREQ, or RST.
-    fn disconnect(&mut self, wire: usize, by: By, time: u64) {
+    pub(crate) fn disconnect(&mut self, wire: usize, by: By, time: u64) {
         let end = match self.load.carrier {
             Carrier::Roce => self.wires[wire].disconnect(by),
             Carrier::Iwarp => self.streams[wire].reset(by),
         };
-        self.truth.ended = Some(time);
+        self.truth.ended.push(time);
         self.at(time, &[end]);
     }
 
@@ -280,7 +300,7 @@ impl Scene {
     }
 
     /// The same, acknowledged.
-    fn flight(&mut self, wire: usize, time: u64) -> Vec<u32> {
+    pub(crate) fn flight(&mut self, wire: usize, time: u64) -> Vec<u32> {
         let calls = self.calls(wire, time);
         self.acknowledge(wire, Server, self.after(time, 1) + 5);
         calls.into_iter().map(|(xid, _)| xid).collect()
@@ -608,6 +628,42 @@ fn server_stopped(load: Load, reason: Option<u16>) -> Scene {
     scene.truth.blame_rest(&affected);
     scene.disconnect(0, Server, SECOND + 3 * MILLISECOND);
     ask(&mut scene, 2 * SECOND, 5, reason);
+    scene
+}
+
+/// Two clients of a server, which drops the connection of the first four times, with half of the calls in flight. That client connects
+/// again each time; the second is served throughout.
+pub(crate) fn dropped_connections(load: Load) -> Scene {
+    let mut scene = Scene::with(load, 2, &SENDS_OF_4096);
+    scene.rpcs(1, 20, (10 * MILLISECOND, 200 * MILLISECOND), 300);
+    for number in 1..=4 {
+        let time = number * SECOND;
+        scene.rpcs(0, 3, (time - 100 * MILLISECOND, 10 * MILLISECOND), 200);
+        let (affected, others) = every_other(scene.flight(0, time));
+        scene.answers(0, &another_order(&others), time + 200);
+        scene.truth.blame_rest(&affected);
+        scene.disconnect(0, Server, time + 3 * MILLISECOND);
+        scene.reconnect(0, time + 20 * MILLISECOND);
+        let first = scene.call(0, time + 30 * MILLISECOND);
+        scene.answer(0, first, time + 31 * MILLISECOND);
+    }
+    scene
+}
+
+/// A client whose calls get no acknowledgement: it gives its connection up, asks for another one, and that works until its next call.
+fn given_up_connections(load: Load) -> Scene {
+    let mut scene = Scene::healthy_with(load);
+    for number in 1..=3 {
+        let time = 10 * number * SECOND;
+        let calls = scene.calls(0, time);
+        let lost: Vec<Packet> = calls.iter().flat_map(|(_, call)| call.clone()).collect();
+        (1..4).for_each(|again| scene.again(time + again * SECOND, &lost));
+        scene.truth.blame_rest(&calls.iter().map(|(xid, _)| *xid).collect::<Vec<_>>());
+        scene.disconnect(0, Client, time + 5 * SECOND);
+        scene.reconnect(0, time + 6 * SECOND);
+        let first = scene.call(0, time + 7 * SECOND);
+        scene.answer(0, first, time + 7 * SECOND + 300);
+    }
     scene
 }
 
@@ -1051,6 +1107,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("server ends connections, iWARP", |_| situations::tries(mount::Carrier::Iwarp), &["retried"]),
         row("server stopped", |load| server_stopped(load, Some(8)), &["connection-refused", "responder-silent"]),
         row("server gone", |load| server_stopped(load, None), &["connection-unanswered", "responder-silent"]),
+        row("server drops connections", dropped_connections, &["flapping", "responder-silent"]),
+        row("client gives connections up", given_up_connections, &["flapping", "responder-unreachable"]),
         row("server down", |_| requests_alone(20049, Some(8)), &["connection-refused"]),
         row("server not there", |_| requests_alone(20049, None), &["connection-unanswered"]),
         row("another service", |_| requests_alone(4420, Some(8)), &["nothing-found"]),
@@ -1157,7 +1215,7 @@ fn a_diagnosis_is_a_screen_of_eighty_columns() {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
         let lines = text.lines().count();
-        assert!(lines <= 8 + 16 * expected.len(), "{name}: {lines} lines\n{text}");
+        assert!(lines <= 10 + 16 * expected.len(), "{name}: {lines} lines\n{text}");
         assert_eq!(text.matches("   $ rpcrdma ").count(), expected.len(), "{name}");
         assert_eq!(text.contains("Nothing stands out: the median latency is "), expected.is_empty(), "{name}: {text}");
     }
@@ -1712,6 +1770,7 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "credits",
         "delegation-recall",
         "errors",
+        "flapping",
         "protocol",
         "receiver-not-ready",
         "reply-refused",

@@ -35,12 +35,13 @@ fn alone(arguments: &[&str], capture: &str) -> Output {
     run(&[arguments, &[capture]].concat())
 }
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &["decode"],
     &["transactions"],
     &["slow", "--top", "2"],
     &["pending"],
     &["events"],
+    &["connections"],
     &["top", "--by", "client"],
     &["stats"],
     &["stats", "--interval", "1s"],

@@ -134,7 +134,21 @@ pub(crate) struct Stream {
 impl Stream {
     /// A connection of which the ends announce this private data, and the packets of its set-up.
     pub(crate) fn new(client: u8, private_data: [&[u8]; 2]) -> (Self, Vec<(u64, Packet)>) {
-        let mut trace = Iwarp { packets: Vec::new(), next: [999, 4999], identification: 1 };
+        let trace = Iwarp { packets: Vec::new(), next: [999, 4999], identification: 1 };
+        let mut stream = Self { trace, client, missing: [None; 2], sends: [0; 2], reads: 0 };
+        let packets = stream.set_up(private_data);
+        (stream, packets)
+    }
+
+    /// The packets of the set-up of another connection between the same ports, after this one.
+    pub(crate) fn connect_again(&mut self, private_data: [&[u8]; 2]) -> Vec<(u64, Packet)> {
+        self.trace.next.iter_mut().for_each(|next| *next += 70_000);
+        (self.missing, self.sends, self.reads) = ([None; 2], [0; 2], 0);
+        self.set_up(private_data)
+    }
+
+    fn set_up(&mut self, private_data: [&[u8]; 2]) -> Vec<(u64, Packet)> {
+        let trace = &mut self.trace;
         trace.segment(0, CLIENT, 0, tcp::SYN, &[]);
         trace.next[CLIENT] += 1;
         trace.segment(10, SERVER, 0, tcp::SYN | tcp::ACK, &[]);
@@ -143,11 +157,10 @@ impl Stream {
             let length = private_data[end].len() as u8;
             trace.send(20 + 10 * end as u64, end, &[&key[..], &[0, 1, 0, length], private_data[end]].concat());
         }
-        let mut stream = Self { trace, client, missing: [None; 2], sends: [0; 2], reads: 0 };
-        let times: Vec<u64> = stream.trace.packets.iter().map(|(time, _)| *time).collect();
-        let mut packets: Vec<_> = times.into_iter().rev().map(|time| (time, stream.taken())).collect();
+        let times: Vec<u64> = self.trace.packets.iter().map(|(time, _)| *time).collect();
+        let mut packets: Vec<_> = times.into_iter().rev().map(|time| (time, self.taken())).collect();
         packets.reverse();
-        (stream, packets)
+        packets
     }
 
     /// The last packet.
@@ -238,8 +251,8 @@ pub(crate) fn finish_streams(packets: &mut [(u64, Packet)]) {
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     rpcs: BTreeMap<u32, TrueRpc>,
-    /// End of the connection.
-    pub(crate) ended: Option<u64>,
+    /// Ends of connections.
+    pub(crate) ended: Vec<u64>,
     /// True if the time that the cause took is not noted.
     pub(crate) is_untimed: bool,
 }
@@ -291,7 +304,8 @@ impl Truth {
 
     /// Content of a capture of the packets in this order, which ends at the time `last`.
     pub(crate) fn known(&self, order: &[usize], last: u64) -> Known {
-        let until = |rpc: &TrueRpc| rpc.answered.or(self.ended).unwrap_or(last);
+        let ended = |rpc: &TrueRpc| self.ended.iter().copied().find(|ended| *ended >= rpc.called);
+        let until = |rpc: &TrueRpc| rpc.answered.or_else(|| ended(rpc)).unwrap_or(last);
         let mut known = Known { is_untimed: self.is_untimed, ..Known::default() };
         for rpc in self.rpcs.values() {
             let waited = until(rpc).checked_sub(rpc.called).unwrap_or_else(|| panic!("{rpc:?}"));
@@ -341,7 +355,7 @@ fn owner(cause: &str) -> Option<&'static str> {
         }
         "requester-silent" | "requester-slow" | "reply-refused" | "wrong-checksum" | "delegation-recall" => "requester",
         "responder-unreachable" | "requester-unreachable" | "connection-unanswered" | "loss" | "distance" => "network",
-        "protocol" | "small-sends" => return None,
+        "protocol" | "small-sends" | "flapping" => return None,
         _ => "capture",
     })
 }
@@ -405,6 +419,7 @@ fn each_row_has_its_truth_with_sixteen_calls_in_flight() {
             let of_rpcs = diagnosis.causes.iter().find(|cause| {
                 !["protocol", "small-sends", "credits"].contains(&cause.cause)
                     && !cause.cause.starts_with("connection-")
+                    && cause.cause != "flapping"
             });
             if let (Some(cause), Some(known)) = (of_rpcs, &known) {
                 said.extend(mistakes(cause, &diagnosis, known));

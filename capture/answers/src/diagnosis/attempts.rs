@@ -93,11 +93,11 @@ impl Attempts {
     }
 
     pub(super) fn unanswered(&mut self, request: &UnansweredRequest) {
-        let UnansweredRequest { from, to, service, first, last, times, is_received, is_for_rpc, .. } = *request;
+        let UnansweredRequest { from, to, service, asked, is_received, is_for_rpc, .. } = *request;
         let Some(requests) = self.requests(RequestKey { client: from, server: to, service }) else { return };
         requests.is_for_rpc |= is_for_rpc;
         requests.is_received |= is_received;
-        add(&mut requests.unanswered, times.into(), first, last);
+        add(&mut requests.unanswered, asked.times.into(), asked.first, asked.last);
     }
 
     /// Takes a connection with RPC-over-RDMA.

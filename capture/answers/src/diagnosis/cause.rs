@@ -35,6 +35,8 @@ pub enum Cause {
     ConnectionRefused,
     /// Connection requests are not answered.
     ConnectionUnanswered,
+    /// An end ends connections again and again.
+    Flapping,
     /// Lost packets were sent again.
     Loss,
     /// The receiver had no Receive posted.
@@ -174,7 +176,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 30] = [
+pub static CAUSES: [CauseRule; 31] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -280,6 +282,13 @@ pub static CAUSES: [CauseRule; 30] = [
         title: "Connection requests are not answered",
         condition: "requests for RPC-over-RDMA connections got no answer, for 1 s or without an accepted one after them, and the \
                     first was sent 1 s before the end of the capture",
+    },
+    CauseRule {
+        cause: Cause::Flapping,
+        name: "flapping",
+        title: "Connections end again and again",
+        condition: "an end ended 3 or more connections with the same other end, one after another, each with a call without a reply, or \
+                    the server within 60 s after a message, and the client asked for another each time, unless a broken rule explains it",
     },
     CauseRule {
         cause: Cause::Loss,

@@ -8,8 +8,9 @@ use super::attempts::{RequestKey, RequestOutcomes, RequestRun};
 use super::cause::{Cause, CauseOwner};
 use super::judge::{Judgement, NAMED};
 use super::record::{CauseExample, DiagnosedCause};
-use super::tally::Tally;
+use super::tally::{FRAMES, Tally};
 use super::waits::ConnectionEnd;
+use crate::connections::Flapping;
 use crate::format::date::time_of_day;
 use crate::format::number::{counted, duration, grouped, times};
 
@@ -152,7 +153,7 @@ impl Judgement<'_> {
         let mut frames: Vec<u64> = frames.take(2 * NAMED).collect();
         frames.sort_unstable();
         frames.dedup();
-        let cause = self.cause(cause, Some(owner), evidence, "stats");
+        let cause = self.cause(cause, Some(owner), evidence, "connections");
         let cause = DiagnosedCause {
             owner_address: address,
             client: self.only_of_several(&clients, &self.waits.clients),
@@ -161,6 +162,39 @@ impl Judgement<'_> {
             ..cause
         };
         Some(cause.shown_by(frames.into_iter().map(|frame| CauseExample { frame, waiting_ns: None })))
+    }
+
+    /// Connections that end again and again.
+    pub(super) fn connections_flap(&self) -> Option<DiagnosedCause> {
+        // Of a selection, the whole capture has the pairs; the calls that died with a connection of a pair show that the selection has it.
+        let all = self.context.map_or(self.flapping, |context| &context.flapping);
+        let is_selected =
+            |pair: &&Flapping| self.context.is_none() || self.facts.has_death_between(pair.first, pair.last);
+        let pairs: Vec<&Flapping> = all.iter().filter(is_selected).collect();
+        let unanswered = pairs.iter().map(|pair| pair.unanswered).sum();
+        // Connections that end because an end breaks the protocol are evidence of that, for half of their calls at least.
+        let died = self.silence.died.rpcs;
+        let is_explained = match self.context {
+            Some(context) => !context.causes.contains(Cause::Flapping),
+            None => died > 0 && 2 * died >= unanswered,
+        };
+        let first = pairs.iter().min_by_key(|pair| pair.first.frame).filter(|_| !is_explained)?;
+        let mut evidence: Vec<String> = pairs.iter().take(NAMED).flat_map(|pair| pair.sentences()).collect();
+        evidence.extend(others(pairs.len()));
+        let is_of_server = pairs.iter().all(|pair| pair.is_of_its_own());
+        let clients: BTreeSet<Address> = pairs.iter().map(|pair| pair.client).collect();
+        let servers: BTreeSet<Address> = pairs.iter().map(|pair| pair.server).collect();
+        let owner = is_of_server.then_some(CauseOwner::Responder);
+        let cause = DiagnosedCause {
+            owner_address: owner.filter(|_| servers.len() == 1).map(|_| first.server.to_string()),
+            client: self.only_of_several(&clients, &self.waits.clients),
+            server: self.only_of_several(&servers, &self.waits.servers),
+            since_ns: Some(first.first.time.0),
+            rpcs: Some(unanswered),
+            ..self.cause(Cause::Flapping, owner, evidence, "connections")
+        };
+        let frames = pairs.iter().flat_map(|pair| &pair.frames).take(FRAMES);
+        Some(cause.shown_by(frames.map(|frame| CauseExample { frame: *frame, waiting_ns: None })))
     }
 
     /// True if connection requests of a cause went on to the end of the capture: nothing works any more.

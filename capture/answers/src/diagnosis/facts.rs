@@ -308,6 +308,11 @@ impl Facts {
         }
     }
 
+    /// True if a call died with its connection between two frames.
+    pub(super) fn has_death_between(&self, first: Stamp, last: Stamp) -> bool {
+        self.deaths.values().any(|death| (first.frame..=last.frame).contains(death))
+    }
+
     /// Takes the version and the credits of a message.
     pub(super) fn message(&mut self, message: &Message) {
         if message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION) {

@@ -15,6 +15,7 @@ use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use super::whole::WholeCapture;
+use crate::connections::Flapping;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped, times};
 use crate::gaps::Gaps;
@@ -29,6 +30,8 @@ pub(super) struct Judgement<'a> {
     pub(super) silence: &'a Silence,
     pub(super) facts: &'a Facts,
     pub(super) attempts: &'a Attempts,
+    /// Of a selection, those that the selected RPCs show.
+    pub(super) flapping: &'a [Flapping],
     pub(super) gaps: &'a Gaps,
     pub(super) summary: &'a Summary,
     /// The whole capture, if a selection is diagnosed.
@@ -73,7 +76,7 @@ impl<'a> Judgement<'a> {
     }
 
     /// The causes, ordered by weight: problems of the capture that put the rest in doubt, a broken rule that cost a call,
-    /// causes with a time ordered by time, and the others.
+    /// connections that cannot be set up or end again and again, causes with a time ordered by time, and the others.
     pub(super) fn causes(&self) -> Vec<DiagnosedCause> {
         let connecting = [self.connection_refused(), self.connection_unanswered()].into_iter().flatten();
         let (dead, connecting): (Vec<_>, Vec<_>) = connecting.partition(|cause| self.is_without_connection(cause));
@@ -126,6 +129,7 @@ impl<'a> Judgement<'a> {
         causes.sort_by_key(by_time);
         others.sort_by_key(by_time);
         causes.extend(dead);
+        causes.extend(self.connections_flap());
         causes.append(&mut others);
         causes
     }

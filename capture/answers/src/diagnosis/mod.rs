@@ -34,11 +34,12 @@ use std::collections::BTreeSet;
 
 use rpcrdma_dissector::{Address, Event, Found, OperationArguments, Status, Summary, Transaction, WaitEnd};
 
+use crate::connections::Connections;
 use crate::file_names::FileNames;
 use crate::gaps::Gaps;
 use crate::operation_name::OperationName;
 use crate::selection::Throughout;
-use crate::stats::{Latency, failure};
+use crate::stats::{Latency, Mounts, failure};
 use attempts::Attempts;
 use facts::Facts;
 use judge::Judgement;
@@ -47,7 +48,7 @@ use waits::{KnownRpc, Waits};
 use whole::WholeCapture;
 
 pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
-pub use record::{CauseExample, DiagnosedCause, Diagnosis, SeenAtBothEnds, SelectedRpcs};
+pub use record::{CauseExample, DiagnosedCause, DiagnosedMount, Diagnosis, SeenAtBothEnds, SelectedRpcs};
 
 /// Takes the events of a capture, in bounded memory, and diagnoses the capture.
 ///
@@ -80,6 +81,8 @@ pub struct Diagnoser {
     waits: Waits,
     facts: Facts,
     attempts: Attempts,
+    lives: Connections,
+    mounts: Mounts,
     gaps: Gaps,
     selected: Option<Box<SelectedPart>>,
 }
@@ -112,6 +115,8 @@ impl Diagnoser {
             waits: Waits::default(),
             facts: Facts::default(),
             attempts: Attempts::default(),
+            lives: Connections::default(),
+            mounts: Mounts::default(),
             gaps: Gaps::default(),
             selected: None,
         }
@@ -180,6 +185,9 @@ impl Diagnoser {
             }
             None => self.gaps.event(event),
         }
+        if !matches!(event, Event::Message(_) | Event::Transaction(_)) {
+            self.lives.event(event);
+        }
         match event {
             // Of a selection, the context has all messages.
             Event::Message(message) if self.selected.is_none() => self.facts.message(message),
@@ -210,10 +218,12 @@ impl Diagnoser {
                 self.facts.referrals.take(transaction, arguments);
                 self.facts.recalls.transaction(transaction, arguments);
                 self.names.learn(transaction, arguments);
+                self.mounts.transaction(transaction, Some(arguments));
                 &self.names
             }
         };
         self.facts.transaction(transaction);
+        self.lives.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
         }
@@ -276,18 +286,21 @@ impl Diagnoser {
         self.waits.settle_recalls(&self.facts.recalls, None);
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
-        WholeCapture { waits: self.waits, facts: self.facts, attempts: self.attempts, causes }
+        let flapping = self.lives.flapping();
+        WholeCapture { waits: self.waits, facts: self.facts, attempts: self.attempts, flapping, causes }
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, names: _, mut waits, facts, mut attempts, gaps, selected: _ } = self;
+        let Self { name, files, names: _, mut waits, facts, mut attempts, lives, mounts, gaps, selected: _ } = self;
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let all_waits = context.map(|context| &context.waits);
         waits.settle_recalls(&all_facts.recalls, all_waits);
         let silence = waits.silence(summary.end(), all_waits, all_facts);
         let files = files.as_deref().unwrap_or("FILE");
+        let flapping = lives.flapping();
         let judgement = Judgement {
+            flapping: &flapping,
             waits: &waits,
             silence: &silence,
             facts: &facts,
@@ -315,6 +328,7 @@ impl Diagnoser {
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,
             without_call: waits.without_call,
+            mounts: mounts.finish().iter().map(DiagnosedMount::new).collect(),
             latency: both_ends
                 .map(|both| both.requester)
                 .or_else(|| Latency::new(&waits.latencies))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::cause::Cause;
-use crate::stats::Latency;
+use crate::stats::{Latency, MountStatistics};
 
 /// A diagnosis.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -41,6 +41,8 @@ pub struct Diagnosis {
     pub without_reply: u64,
     /// Replies without their call.
     pub without_call: u64,
+    /// The mounts, with the options that the RPCs show. Of a selection, the list is empty.
+    pub mounts: Vec<DiagnosedMount>,
     /// Latencies of RPCs; null if none is known. If the capture holds the packets of both ends, these are latencies at the requester.
     pub latency: Option<Latency>,
     /// Latencies as each end saw them, if the capture holds the packets of both ends of all connections.
@@ -59,6 +61,24 @@ pub struct Diagnosis {
     /// of each RPC among all RPCs, from 0, and the cause. An RPC may have two.
     #[serde(skip)]
     pub late_causes: Vec<(u64, Cause)>,
+}
+
+/// A mount, with its options in words; `rpcrdma stats` has each with the frame that shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct DiagnosedMount {
+    /// Address of the client.
+    pub client: String,
+    /// Address of the server.
+    pub server: String,
+    /// Versions, security, the largest READ and WRITE, and slots, as far as the capture shows them.
+    pub options: String,
+}
+
+impl DiagnosedMount {
+    pub(super) fn new(mount: &MountStatistics) -> Self {
+        Self { client: mount.client.clone(), server: mount.server.clone(), options: mount.summary() }
+    }
 }
 
 /// Latencies of RPCs whose packets were captured at both ends.

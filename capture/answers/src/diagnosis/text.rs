@@ -29,7 +29,14 @@ fn selected(diagnosis: &Diagnosis) -> Option<String> {
     Some(format!("selected ({options}): {} of {}{throughout}", grouped(*rpcs), counted(*all_rpcs, "RPC")))
 }
 
-/// The selection, the ends, the number of RPCs, and their latency.
+/// The options of the mounts, if they have the same.
+fn mounted(diagnosis: &Diagnosis) -> Option<String> {
+    let (first, rest) = diagnosis.mounts.split_first()?;
+    let is_same = rest.iter().all(|mount| mount.options == first.options);
+    (is_same && !first.options.is_empty()).then(|| format!("mount: {}", first.options))
+}
+
+/// The selection, the ends, the options of the mount, the number of RPCs, and their latency.
 fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     let selected = selected(diagnosis);
     if diagnosis.connections == 0 {
@@ -77,7 +84,8 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
             None => format!("; the only known latency is {}", duration(latency.max_ns)),
         });
     }
-    selected.into_iter().chain([format!("{client}, {server}, {connections}{place}"), text]).collect()
+    let ends = format!("{client}, {server}, {connections}{place}");
+    selected.into_iter().chain([ends]).chain(mounted(diagnosis)).chain([text]).collect()
 }
 
 impl Diagnosis {

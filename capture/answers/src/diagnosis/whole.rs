@@ -4,6 +4,7 @@ use super::attempts::Attempts;
 use super::cause::CauseSet;
 use super::facts::Facts;
 use super::waits::Waits;
+use crate::connections::Flapping;
 
 /// Counts of a whole capture, and its causes.
 #[derive(Clone, Debug)]
@@ -11,5 +12,6 @@ pub(super) struct WholeCapture {
     pub(super) waits: Waits,
     pub(super) facts: Facts,
     pub(super) attempts: Attempts,
+    pub(super) flapping: Vec<Flapping>,
     pub(super) causes: CauseSet,
 }

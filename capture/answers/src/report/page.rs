@@ -13,9 +13,9 @@ use super::{Finished, charts, ladders};
 use crate::called::{called_within, ended};
 use crate::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
 use crate::format::date::utc;
-use crate::format::number::{duration, grouped, size};
+use crate::format::number::{counted, duration, grouped, size};
 use crate::pending::PendingCall;
-use crate::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
+use crate::stats::{ConnectionStatistics, EndReport, ProcedureStatistics, Range};
 use crate::top::{TopCounts, TopReport};
 
 const STYLE: &str = include_str!("page.css");
@@ -71,6 +71,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
                 @if capture.frames > 0 { ", from " (utc(first)) }
             }
             (diagnosed(finished))
+            (mounts(finished))
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
             @if !finished.is_empty_selection() { nav aria-label="Sections" {
                 @for (id, name) in [
@@ -94,7 +95,7 @@ fn shown_in(cause: &str) -> &'static str {
         | "requester-unreachable"
         | "wrong-checksum"
         | "reply-refused" => "hung",
-        "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
+        "small-sends" | "connection-refused" | "connection-unanswered" | "flapping" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" => "slowest",
@@ -130,6 +131,23 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
         }
         @if !limits.is_empty() {
             p.note { "What the capture cannot show: " @for limit in limits { (limit) " " } }
+        }
+    }
+}
+
+/// The mounts, folded.
+fn mounts(finished: &Finished<'_>) -> Markup {
+    let mounts = &finished.statistics.mounts;
+    html! {
+        @if !mounts.is_empty() {
+            details.mounts {
+                summary { (counted(mounts.len() as u64, "mount")) ": versions, security, sizes, sessions" }
+                @for mount in mounts.iter().take(ROWS) {
+                    h3 { (mount.client) " → " (mount.server) }
+                    ul { @for line in mount.lines() { li { (line) } } }
+                }
+                (left_out(mounts.len(), 0, "mounts"))
+            }
         }
     }
 }
@@ -442,8 +460,8 @@ fn connections(finished: &Finished<'_>) -> Markup {
                 "credits granted"],
             html! {
                 @for connection in statistics.connections.iter().take(ROWS) {
-                    (end_row(connection, &connection.active, "→"))
-                    (end_row(connection, &connection.passive, "←"))
+                    (end_row(connection, &connection.active, "→", &granted(connection.credits.granted, "")))
+                    (end_row(connection, &connection.passive, "←", &granted(connection.reverse_credits.granted, "reverse direction: ")))
                 }
             },
         ))
@@ -452,8 +470,16 @@ fn connections(finished: &Finished<'_>) -> Markup {
     }
 }
 
-fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str) -> Markup {
-    let granted = connection.credits.granted;
+/// Credits of one direction.
+fn granted(granted: Range, direction: &str) -> String {
+    match (granted.min, granted.max) {
+        (Some(min), Some(max)) if min == max => format!("{direction}{min}"),
+        (Some(min), Some(max)) => format!("{direction}{min} to {max}"),
+        _ => "–".to_owned(),
+    }
+}
+
+fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str, granted: &str) -> Markup {
     html! {
         tr {
             (count(u64::from(connection.connection)))
@@ -461,13 +487,7 @@ fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str) -> M
             td { (connection.carrier) }
             (count(end.counts.packets)) (count(end.counts.retransmitted + end.counts.replaced)) (count(end.counts.timeouts)) (count(end.counts.sequence_errors)) (count(end.counts.not_ready))
             (count(end.counts.failed)) (count(end.counts.missed))
-            td {
-                @match (granted.min, granted.max) {
-                    (Some(min), Some(max)) if min == max => (min),
-                    (Some(min), Some(max)) => { (min) " to " (max) },
-                    _ => "–",
-                }
-            }
+            td { (granted) }
         }
     }
 }

@@ -75,7 +75,9 @@ impl Window {
             Event::Transaction(transaction) => TimeSpan::of_transaction(transaction),
             Event::Recovery(recovered) => TimeSpan::of_recovered(recovered),
             Event::Rejected(rejected) => TimeSpan::at(rejected.stamp.time),
-            Event::UnansweredRequest(request) => TimeSpan { from: request.first.time, until: Some(request.last.time) },
+            Event::UnansweredRequest(request) => {
+                TimeSpan { from: request.asked.first.time, until: Some(request.asked.last.time) }
+            }
             Event::Terminated(terminated) => TimeSpan::at(terminated.stamp.time),
             _ => return true,
         };

@@ -78,7 +78,7 @@ impl Intervals {
             length: length.max(1),
             first: None,
             number: 0,
-            stats: Stats::default(),
+            stats: Stats::of_interval(),
             latency: Histogram::default(),
             calls: CallsInFlight::default(),
             in_flight: InFlight::default(),
@@ -170,7 +170,7 @@ impl Intervals {
 
     /// The numbers of the interval that ends there; begins the next one.
     fn interval(&mut self, end: u64) -> IntervalStatistics {
-        let stats = core::mem::take(&mut self.stats);
+        let stats = core::mem::replace(&mut self.stats, Stats::of_interval());
         let last = Time(self.first.unwrap_or_default().0.saturating_add(end));
         let mut summary = Summary::default();
         summary.last = Some(last);

@@ -4,9 +4,11 @@
 //! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; of any more it only
 //! keeps the number. [`Statistics`] is the result.
 
+mod credits;
 pub(super) mod histogram;
 mod in_flight;
 mod intervals;
+mod mounts;
 mod permitted;
 mod record;
 pub(super) mod text;
@@ -22,15 +24,19 @@ use rpcrdma_dissector::{
 use crate::name_counts::count;
 use crate::operation_name::OperationName;
 use crate::unanswered::UnansweredWaits;
+pub(crate) use credits::credits_of;
+pub use credits::{ConnectionCredits, CreditCounts, Inline, Range};
 pub(crate) use histogram::Histogram;
 pub(crate) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
+pub(crate) use mounts::Mounts;
+pub use mounts::{MountNumber, MountSession, MountStatistics, MountText, MountUser};
 use record::PerConnection;
 pub(crate) use record::named;
 pub use record::{
-    CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
-    Forms, Inline, InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
-    RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
+    CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, EndReport, Forms,
+    InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, RejectedStatistics,
+    RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
 };
 pub use text::{REORDER, by_two_clocks, interval_heading, sorted_frames, twice};
 
@@ -80,6 +86,9 @@ pub struct Stats {
     statuses: BTreeMap<(String, StatusName), u64>,
     statuses_left_out: u64,
     selection: Option<String>,
+    mounts: Mounts,
+    /// True if mounts are not read: the counts are of an interval.
+    is_interval: bool,
 }
 
 #[derive(Debug, Default)]
@@ -100,6 +109,11 @@ impl Stats {
             // Of other events, the connection's counts have what is counted.
             _ => {}
         }
+    }
+
+    /// Counts of an interval, which has no mounts.
+    fn of_interval() -> Self {
+        Self { is_interval: true, ..Self::default() }
     }
 
     /// Describes the selection that the messages and RPCs are of, by its options as on the command line.
@@ -124,10 +138,7 @@ impl Stats {
         count(&mut self.types, name);
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
-        let direction = message.direction().filter(|_| !connection.is_error_of_caller(message));
-        if direction == Some(Direction::Call) && message.rpc.is_some() && !message.is_reverse() {
-            connection.caller.get_or_insert(message.from);
-        }
+        let direction = connection.credits.message(message);
         counts.calls += u64::from(direction == Some(Direction::Call));
         counts.replies += u64::from(direction == Some(Direction::Reply));
         if malformed.is_some() {
@@ -135,12 +146,6 @@ impl Stats {
         }
         if let Some(permitted) = message.permitted() {
             connection.permitted.put(message.from, permitted);
-        }
-        let credits = if message.is_reverse() { &mut connection.reverse_credits } else { &mut connection.credits };
-        match (direction, message.credits()) {
-            (Some(Direction::Call), Some(credit)) => credits.requested.put(credit),
-            (Some(Direction::Reply), Some(credit)) => credits.granted.put(credit),
-            _ => {}
         }
         if let Ok(decoded) = message.decode()
             && let Some(chunks) = decoded.header.chunks()
@@ -151,6 +156,9 @@ impl Stats {
 
     fn transaction(&mut self, transaction: &Transaction) {
         let Transaction { call, reply, read_octets, write_octets, .. } = transaction;
+        if !self.is_interval {
+            self.mounts.transaction(transaction, None);
+        }
         let rpcs = &mut self.rpcs;
         rpcs.total += 1;
         rpcs.without_reply += u64::from(reply.is_none());
@@ -214,6 +222,7 @@ impl Stats {
             return;
         };
         let counts = self.open.remove(&number).unwrap_or_default();
+        self.mounts.connection(report, &counts.credits);
         if self.connections.len() == CONNECTIONS {
             self.connections_left_out += 1;
             return;
@@ -234,7 +243,7 @@ impl Stats {
         if self.unanswered.len() < NAMES || self.unanswered.contains_key(&request.service) {
             let requests = self.unanswered.entry(request.service).or_default();
             requests.count += 1;
-            requests.sent += u64::from(request.times);
+            requests.sent += u64::from(request.asked.times);
         } else {
             self.unanswered_left_out += 1;
         }
@@ -276,6 +285,7 @@ impl Stats {
             capture: CaptureStatistics::new(summary),
             connections,
             connections_left_out: self.connections_left_out,
+            mounts: self.mounts.finish(),
             rejected: rejected.collect(),
             rejected_left_out: self.rejected_left_out,
             unanswered: unanswered.collect(),

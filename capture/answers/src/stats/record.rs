@@ -3,9 +3,11 @@
 use core::fmt::Display;
 
 use rpcrdma::private_data::Flags;
-use rpcrdma_dissector::{Address, ClockSteps, Counts, EndLatencies, Message, Report, Side, Summary};
+use rpcrdma_dissector::{ClockSteps, Counts, EndLatencies, Report, Side, Summary};
 
+use super::credits::{ConnectionCredits, CreditCounts, Inline};
 use super::histogram::Histogram;
+use super::mounts::MountStatistics;
 use super::permitted::PermittedMessages;
 
 /// Statistics of a capture.
@@ -21,6 +23,8 @@ pub struct Statistics {
     pub connections: Vec<ConnectionStatistics>,
     /// Connections beyond those in the list.
     pub connections_left_out: u64,
+    /// The mounts: what RPCs and connections between a client and a server show of the options of both.
+    pub mounts: Vec<MountStatistics>,
     /// Connections that were refused.
     pub rejected: Vec<RejectedStatistics>,
     /// Refusals beyond those in the list.
@@ -168,18 +172,8 @@ pub struct ConnectionStatistics {
 #[derive(Debug, Default)]
 pub(super) struct PerConnection {
     pub(super) messages: u64,
-    /// The end that sent a call, other than a callback.
-    pub(super) caller: Option<Address>,
-    pub(super) credits: CreditCounts,
-    pub(super) reverse_credits: CreditCounts,
+    pub(super) credits: ConnectionCredits,
     pub(super) permitted: PermittedMessages,
-}
-
-impl PerConnection {
-    /// `true` for an RDMA_ERROR of the end that calls, which answers no call: that is no reply.
-    pub(super) fn is_error_of_caller(&self, message: &Message) -> bool {
-        message.rpc.is_none() && self.caller == Some(message.from) && message.error().is_some()
-    }
 }
 
 /// One end of a connection.
@@ -188,7 +182,7 @@ impl PerConnection {
 pub struct EndReport {
     /// Address of the end.
     pub address: String,
-    /// Its queue pair, if the capture shows it.
+    /// Queue pair of the end, if the capture shows the number.
     pub queue_pair: Option<String>,
     /// TCP port of the end, for iWARP.
     pub tcp_port: Option<u16>,
@@ -243,36 +237,6 @@ struct EndCounts {
     missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     orphans: u64,
-}
-
-/// The largest Send in each direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub struct Inline {
-    /// Octets of a Send from the active end, the client.
-    pub call_octets: u32,
-    /// Octets of a Send to the active end.
-    pub reply_octets: u32,
-}
-
-/// The values of `rdma_credit` in version 1. In version 2, `permitted_messages` of either end has what they add up to.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, schemars::JsonSchema)]
-#[non_exhaustive]
-pub struct CreditCounts {
-    /// In calls of version 1: what was requested.
-    pub requested: Range,
-    /// In replies of version 1: what was granted.
-    pub granted: Range,
-}
-
-/// The smallest, the largest and the last value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub struct Range {
-    /// The least.
-    pub min: Option<u32>,
-    /// The greatest.
-    pub max: Option<u32>,
-    /// The last.
-    pub last: Option<u32>,
 }
 
 /// Connection requests that were refused for the same reason.
@@ -543,7 +507,7 @@ fn median(report: &Report, time: impl Fn(&EndLatencies) -> u64) -> Option<u64> {
 
 impl ConnectionStatistics {
     pub(super) fn new(number: u32, report: &Report, counts: PerConnection) -> Self {
-        let PerConnection { messages, credits, reverse_credits, permitted, caller: _ } = counts;
+        let PerConnection { messages, credits, permitted } = counts;
         let connection = &report.connection;
         let agreement = connection.agreement();
         Self {
@@ -565,8 +529,8 @@ impl ConnectionStatistics {
             }),
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             messages,
-            credits,
-            reverse_credits,
+            credits: credits.forward,
+            reverse_credits: credits.reverse,
             unclaimed: report.unclaimed,
         }
     }
@@ -596,14 +560,6 @@ impl EndReport {
             at_limit_unknown_ns: credits.unknown,
             permitted_messages: permitted.by(end.address),
         }
-    }
-}
-
-impl Range {
-    pub(crate) fn put(&mut self, value: u32) {
-        self.min = Some(self.min.map_or(value, |min| min.min(value)));
-        self.max = self.max.max(Some(value));
-        self.last = Some(value);
     }
 }
 

@@ -4,10 +4,9 @@ use std::io;
 
 use rpcrdma_dissector::{Counts, Time};
 
+use super::credits::credits_of;
 use super::intervals::IntervalStatistics;
-use super::record::{
-    ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, NamedCount, Range, Statistics,
-};
+use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Statistics};
 use crate::format::line::{DIM, Line, NAME, PLAIN, wrapped};
 use crate::format::number::{counted, duration, grouped, milliseconds, octets, short, times};
 use crate::format::screen::Screen;
@@ -42,6 +41,7 @@ impl Statistics {
         let mut text = StatsText { out, screen };
         self.capture(&mut text)?;
         self.connections(&mut text)?;
+        self.mounts(&mut text)?;
         if self.messages.total + self.rpcs.total == 0 {
             return Ok(());
         }
@@ -190,6 +190,18 @@ impl Statistics {
         });
         let names: Vec<&str> = ["sent by", "queue_pair"].into_iter().chain(END_COUNTS.map(|(name, _)| name)).collect();
         text.table(&names, 2, rows.collect())
+    }
+
+    fn mounts<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        if self.mounts.is_empty() {
+            return Ok(());
+        }
+        text.heading("Mounts")?;
+        for mount in &self.mounts {
+            text.line(&format!("{} → {}", mount.client, mount.server))?;
+            mount.lines().iter().try_for_each(|line| text.line(&format!("   {line}")))?;
+        }
+        Ok(())
     }
 
     fn messages<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
@@ -545,23 +557,8 @@ fn credits(connection: &ConnectionStatistics) -> String {
     };
     let permitted: Vec<_> = [active, passive].into_iter().filter_map(permits).collect();
     match permitted.is_empty() {
-        true => {
-            let text = |CreditCounts { requested, granted }: &CreditCounts| {
-                format!("requested {}, granted {}", range(*requested), range(*granted))
-            };
-            let is_reverse = reverse_credits.requested.max.or(reverse_credits.granted.max).is_some();
-            let reverse = is_reverse.then(|| format!("; of the reverse direction {}", text(reverse_credits)));
-            text(credits) + &reverse.unwrap_or_default()
-        }
+        true => credits_of(credits, reverse_credits),
         false => format!("in version 2: {}", permitted.join(", ")),
-    }
-}
-
-fn range(range: Range) -> String {
-    match (range.min, range.max, range.last) {
-        (Some(min), Some(max), Some(last)) if min < max => format!("{min} to {max} (last {last})"),
-        (Some(min), ..) => min.to_string(),
-        _ => "none".to_owned(),
     }
 }
 
@@ -574,16 +571,5 @@ mod tests {
         assert_eq!(twice(1, 84), "1 copy of 84 packets: the capture or the network doubled them");
         assert_eq!(twice(84, 84), "nearly every packet is in the capture twice: 84 copies of 84 packets");
         assert_eq!(twice(168, 84), "nearly every packet is in the capture several times: 168 copies of 84 packets");
-    }
-
-    #[test]
-    fn ranges() {
-        let mut credits = Range::default();
-        assert_eq!(range(credits), "none");
-        credits.put(32);
-        assert_eq!(range(credits), "32");
-        credits.put(8);
-        credits.put(16);
-        assert_eq!(range(credits), "8 to 32 (last 16)");
     }
 }

@@ -34,12 +34,75 @@ pub struct Connection {
     pub service: Option<u64>,
     /// Announcement of each end in a message of connection setup, if captured.
     pub announced: Sides<Option<Announced>>,
+    /// Copies of the connection request, if that was seen: the REQ of InfiniBand, or the SYN of iWARP.
+    pub asked: Option<RequestTimes>,
+    /// Frame that completed the set-up, if that was seen: the RTU of InfiniBand, or the MPA reply of iWARP.
+    pub established: Option<Stamp>,
+    /// The most octets that a packet carries, as the connection request says (InfiniBand).
+    pub path_mtu: Option<u32>,
+    /// Nanoseconds that both ends wait for an acknowledgement, at least, as the connection request says (InfiniBand).
+    pub ack_timeout: Option<u64>,
+    /// Terms of the carrier in the message of connection set-up of each end.
+    pub terms: Sides<CarrierTerms>,
     /// True if connection setup was seen: both the request and the reply.
     pub set_up: bool,
     /// True if both ends of the connection are known.
     pub paired: bool,
     /// First message by which an end ended the connection, if that was seen.
     pub disconnected: Option<Disconnection>,
+}
+
+/// Copies of a connection request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestTimes {
+    /// The first copy.
+    pub first: Stamp,
+    /// The last copy.
+    pub last: Stamp,
+    /// Number of copies.
+    pub times: u32,
+}
+
+impl RequestTimes {
+    /// A request that was sent once.
+    #[must_use]
+    pub const fn once(stamp: Stamp) -> Self {
+        Self { first: stamp, last: stamp, times: 1 }
+    }
+
+    /// Adds a later copy.
+    pub(crate) const fn repeat(self, stamp: Stamp) -> Self {
+        Self { first: self.first, last: stamp, times: self.times.saturating_add(1) }
+    }
+}
+
+/// Terms of the carrier that an end states while the connection is set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CarrierTerms {
+    /// RDMA Reads of the other end that this end can answer at a time: responder resources of InfiniBand, IRD of MPA.
+    pub responder_resources: Option<u16>,
+    /// RDMA Reads that this end sends at a time: initiator depth of InfiniBand, ORD of MPA.
+    pub initiator_depth: Option<u16>,
+    /// Number of times that the other end is to retransmit a packet without an acknowledgement (InfiniBand).
+    pub retries: Option<u8>,
+    /// Number of times that the other end is to retransmit a packet after "receiver not ready"; 7 is without end (InfiniBand).
+    pub not_ready_retries: Option<u8>,
+    /// Terms of MPA (iWARP).
+    pub mpa: Option<MpaTerms>,
+}
+
+/// Terms of MPA (RFC 5044 section 7.1, RFC 6581).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MpaTerms {
+    /// Revision of MPA.
+    pub revision: u8,
+    /// True if this end wants markers in what it receives.
+    pub markers: bool,
+    /// True if this end wants CRCs.
+    pub crc: bool,
 }
 
 /// End of a connection by one of the two ends.

@@ -2,8 +2,9 @@
 
 use core::fmt;
 
+use super::connection::RequestTimes;
 use super::operation::Stamp;
-use crate::link::Address;
+use crate::link::{Address, Carrier};
 
 /// A connection request that was rejected.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,10 @@ pub struct Rejected {
     pub service: Option<u64>,
     /// Kind of rejection.
     pub kind: RejectionKind,
+    /// Copies of the request, if that was seen.
+    pub asked: Option<RequestTimes>,
+    /// True if the request had RFC 8797 private data.
+    pub has_private_data: bool,
     /// True if the connection was to carry RPC-over-RDMA: the port is one of [`Config::ports`](crate::Config::ports),
     /// or the request has RFC 8797 private data.
     pub is_for_rpc: bool,
@@ -28,7 +33,7 @@ impl Rejected {
     /// Makes a rejection of a connection that need not have been for RPC-over-RDMA.
     #[must_use]
     pub const fn new(stamp: Stamp, from: Address, to: Address, service: Option<u64>, kind: RejectionKind) -> Self {
-        Self { stamp, from, to, service, kind, is_for_rpc: false }
+        Self { stamp, from, to, service, kind, asked: None, has_private_data: false, is_for_rpc: false }
     }
 }
 
@@ -42,12 +47,10 @@ pub struct UnansweredRequest {
     pub to: Address,
     /// The requested service ID.
     pub service: Option<u64>,
-    /// The first time that the request was sent.
-    pub first: Stamp,
-    /// The last time that the request was sent.
-    pub last: Stamp,
-    /// Number of times that the request was sent.
-    pub times: u32,
+    /// Copies of the request.
+    pub asked: RequestTimes,
+    /// Carrier of the connection.
+    pub carrier: Carrier,
     /// True if the other end confirmed the receipt of the request (MRA).
     pub is_received: bool,
     /// True if the connection was to carry RPC-over-RDMA, as in [`Rejected::is_for_rpc`].

@@ -113,6 +113,11 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         used.into_iter().take(limit / 4).map(|(_, key)| key).collect()
     }
 
+    /// The key of a connection that meets a condition.
+    pub(super) fn key_of(&self, is_meant: impl Fn(&Entry) -> bool) -> Option<u64> {
+        self.rows.iter().find(|(_, row)| is_meant(&row.entry)).map(|(key, _)| *key)
+    }
+
     /// The keys of all, in ascending order.
     pub(super) fn keys(&self) -> Vec<u64> {
         let mut keys: Vec<u64> = self.rows.keys().copied().collect();

@@ -11,6 +11,7 @@ mod acl;
 mod callback;
 mod echo;
 mod grammar;
+mod limits;
 mod mount;
 mod operation;
 mod procedure;
@@ -27,6 +28,7 @@ mod walker;
 use core::ops::{Range, RangeInclusive};
 
 use grammar::Row;
+pub use limits::ServerLimits;
 pub use operation::{
     CompoundOperation, CompoundRole, DelegationConflict, FilehandleStep, OperationCode, OperationTraits,
 };

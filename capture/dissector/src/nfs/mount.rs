@@ -3,10 +3,13 @@
 //!
 //! Each version has its own names, because users see a name with its version.
 
-use super::grammar::Item::{Fixed, List, Opaque, Words};
+use super::grammar::Item::{Fixed, List, Marked, Opaque, Words};
 use super::grammar::{Item, Results, Row, ok, plain, row};
 use super::v2::FHANDLE;
+use super::walk::Mark;
 
+/// `dirpath`, of a directory to mount.
+const PATH: Item = Marked(Mark::Path, &Opaque);
 /// `mountlist`: who mounts what.
 const MOUNTLIST: Results = plain(&[List(&[Opaque, Opaque])]);
 /// `exports`: a directory and the groups that may mount it.
@@ -16,7 +19,7 @@ const PPATHCNF: Item = Fixed(40);
 
 pub(super) const PROCEDURES_V1: &[Row] = &[
     row(0, "MOUNTv1 NULL", &[], plain(&[])),
-    row(1, "MOUNTv1 MNT", &[Opaque], ok(&[FHANDLE])),
+    row(1, "MOUNTv1 MNT", &[PATH], ok(&[FHANDLE])),
     row(2, "MOUNTv1 DUMP", &[], MOUNTLIST),
     row(3, "MOUNTv1 UMNT", &[Opaque], plain(&[])),
     row(4, "MOUNTv1 UMNTALL", &[], plain(&[])),
@@ -26,7 +29,7 @@ pub(super) const PROCEDURES_V1: &[Row] = &[
 
 pub(super) const PROCEDURES_V2: &[Row] = &[
     row(0, "MOUNTv2 NULL", &[], plain(&[])),
-    row(1, "MOUNTv2 MNT", &[Opaque], ok(&[FHANDLE])),
+    row(1, "MOUNTv2 MNT", &[PATH], ok(&[FHANDLE])),
     row(2, "MOUNTv2 DUMP", &[], MOUNTLIST),
     row(3, "MOUNTv2 UMNT", &[Opaque], plain(&[])),
     row(4, "MOUNTv2 UMNTALL", &[], plain(&[])),
@@ -37,7 +40,7 @@ pub(super) const PROCEDURES_V2: &[Row] = &[
 
 pub(super) const PROCEDURES_V3: &[Row] = &[
     row(0, "MOUNTv3 NULL", &[], plain(&[])),
-    row(1, "MOUNTv3 MNT", &[Opaque], ok(&[Opaque, Words])),
+    row(1, "MOUNTv3 MNT", &[PATH], ok(&[Opaque, Words])),
     row(2, "MOUNTv3 DUMP", &[], MOUNTLIST),
     row(3, "MOUNTv3 UMNT", &[Opaque], plain(&[])),
     row(4, "MOUNTv3 UMNTALL", &[], plain(&[])),

@@ -73,7 +73,7 @@ procedures!(
         ),
     ),
     row(18, FSSTAT, &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(52)], &[POST_OP_ATTR])),
-    row(19, FSINFO, &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(48)], &[POST_OP_ATTR])),
+    row(19, FSINFO, &[NFS_FH3], ok_else(&[POST_OP_ATTR, Marked(Mark::FileSystem, &Fixed(48))], &[POST_OP_ATTR]),),
     row(20, PATHCONF, &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(24)], &[POST_OP_ATTR])),
     row(21, COMMIT, &[NFS_FH3, OFFSET, COUNT], ok_else(&[WCC_DATA, Fixed(8)], &[WCC_DATA])),
 );

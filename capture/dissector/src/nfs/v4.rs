@@ -143,7 +143,7 @@ operations!(
     .filehandle(Name),
     row(7, DELEGPURGE, &[CLIENTID], STATUS),
     row(8, DELEGRETURN, &[STATEID], STATUS),
-    row(9, GETATTR, &[ASKED_ATTRIBUTES], ok(&[FATTR])).role(Attributes),
+    row(9, GETATTR, &[ASKED_ATTRIBUTES], ok(&[Marked(Mark::AttributeValues, &FATTR)])).role(Attributes),
     row(10, GETFH, &[], ok(&[NFS_FH])).role(Leading).filehandle(Get),
     row(11, LINK, &[COMPONENT], CHANGED).conflict(DelegationConflict::Entry),
     row(12, LOCK, &[WORD, BOOL, HYPER, HYPER, LOCKER], ok_or(&[STATEID], DENIED)),

@@ -58,6 +58,12 @@ pub(crate) enum Mark {
     Listing,
     /// The attributes that are asked for: a `bitmap4` with its count.
     Attributes,
+    /// The attributes that GETATTR returns: a `fattr4`.
+    AttributeValues,
+    /// The results of FSINFO behind the attributes of the file.
+    FileSystem,
+    /// The path that MNT asks for.
+    Path,
     /// A result whose length the arguments do not limit.
     Unlimited,
     /// The six words of a `channel_attrs4` that are always there.

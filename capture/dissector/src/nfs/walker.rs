@@ -5,6 +5,7 @@ use core::ops::Range;
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
 use super::grammar::{Arm, Item, OperationTable, Results, Row, Xdr, find};
+use super::limits::are_limits_alone;
 use super::operation::CompoundOperation;
 use super::walk::{BodyPiece, DataItem, Mark, MarkedItem, Padding, PieceKind, Reduced, Walk, WalkError};
 
@@ -356,8 +357,12 @@ impl<'a, 'c> Walker<'a, 'c> {
         match mark {
             Mark::Offset | Mark::Count => self.last_piece_is(PieceKind::Structure),
             Mark::Stateid => self.last_piece_is(PieceKind::Stateid),
-            Mark::Handle | Mark::Name | Mark::Listing => {}
-            Mark::Attributes | Mark::Unlimited | Mark::Channel | Mark::Session => {}
+            Mark::Handle | Mark::Name | Mark::Listing | Mark::Path => {}
+            Mark::Channel | Mark::FileSystem => self.last_piece_is(PieceKind::Structure),
+            Mark::AttributeValues if self.pieces.is_some() && are_limits_alone(before.rest()) => {
+                self.last_piece_is(PieceKind::Structure);
+            }
+            Mark::AttributeValues | Mark::Attributes | Mark::Unlimited | Mark::Session => {}
         }
         let operation = self.walk.operations.len().saturating_sub(1);
         if let Some(marked) = &mut self.marked {

@@ -1,13 +1,15 @@
 //! Arguments of the operations of an RPC: file handles, names, offsets. They are read from the rebuilt messages on
 //! request; nothing is stored for them.
 
-use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcCall, RpcReply};
+use rpcrdma::reader::Reader;
+use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
 
 use super::describe::protected;
 use super::known::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{
-    self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Reduced, RpcBody,
+    self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Procedure, Reduced,
+    RpcBody, ServerLimits, SessionLimits,
 };
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, as far as the rebuilt messages show them.
@@ -39,11 +41,52 @@ pub struct OperationArguments<'a> {
     pub count: Option<u32>,
     /// Its `stateid4`; the first, if it has several.
     pub stateid: Option<&'a [u8]>,
+    /// The path that MNT asks for.
+    pub path: Option<&'a [u8]>,
+    /// Limits of the server in the results of GETATTR or FSINFO, as they are on the wire.
+    returned_limits: Option<ReturnedLimits<'a>>,
     /// The handle of the file that `file_name` names, if the reply shows it.
     pub named_handle: Option<&'a [u8]>,
 }
 
+/// Limits of the server as a result has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReturnedLimits<'a> {
+    /// A `fattr4`.
+    Attributes(&'a [u8]),
+    /// The results of FSINFO.
+    FileSystem(&'a [u8]),
+}
+
 impl Transaction {
+    /// The credential of the call, if the call was rebuilt.
+    #[must_use]
+    pub fn credential(&self) -> Option<Auth<'_>> {
+        RpcCall::decode(rebuilt(&self.call)?.reduced()).ok().map(|(call, _)| call.credential)
+    }
+
+    /// The minor version of a COMPOUND, if the capture shows that.
+    #[must_use]
+    pub fn minor_version(&self) -> Option<u32> {
+        let is_compound = |procedure: &Procedure| matches!((procedure.version, procedure.procedure), (4, 1));
+        self.procedure.filter(|procedure| procedure.program == Procedure::NFS && is_compound(procedure))?;
+        let octets = rebuilt(&self.call)?.reduced();
+        let (_, body) = RpcCall::decode(octets).ok()?;
+        let body = self.readable(RpcBody { octets: body, position: octets.len() - body.len() })?;
+        let mut reader = Reader::new(body.octets);
+        reader.opaque().ok()?;
+        reader.u32().ok()
+    }
+
+    /// The limits of the session that the call created, if it has created one.
+    #[must_use]
+    pub fn created_session(&self) -> Option<SessionLimits> {
+        let created = self.operations.iter().find(|operation| operation.code == OperationCode::CREATE_SESSION)?;
+        created.status.filter(|status| *status == 0)?;
+        let body = self.readable(RpcBody { octets: results(rebuilt(&self.reply)?)?, position: 0 })?;
+        nfs::session_limits(self.procedure?, body.octets)
+    }
+
     /// Returns the arguments: one for each of [`operations`](Self::operations), or one for a procedure that has none.
     /// Empty if the call was not rebuilt, if its arguments are encrypted, or if its program is unknown.
     #[must_use]
@@ -71,6 +114,7 @@ impl Transaction {
                 _ => None,
             };
             arguments.named_handle = arguments.file_name.and(first(returned.iter(), Mark::Handle));
+            arguments.returned_limits = first(returned.iter(), Mark::FileSystem).map(ReturnedLimits::FileSystem);
             return Some(vec![arguments]);
         }
         Some(compound(&operations, &asked, &answers, &returned, call))
@@ -130,6 +174,16 @@ impl<'b> OperationArguments<'b> {
         self.attributes.is_some_and(|bitmap| nfs::has_attribute(bitmap, attribute))
     }
 
+    /// Limits of the server that the results show: those of GETATTR (NFSv4) or FSINFO (NFSv3).
+    #[must_use]
+    pub fn server_limits(&self) -> Option<ServerLimits> {
+        let limits = match self.returned_limits? {
+            ReturnedLimits::Attributes(fattr) => ServerLimits::of_attributes(fattr),
+            ReturnedLimits::FileSystem(results) => ServerLimits::of_file_system(results),
+        };
+        (limits != ServerLimits::default()).then_some(limits)
+    }
+
     fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>> + Clone) -> Self
     where
         'b: 'a,
@@ -146,7 +200,8 @@ impl<'b> OperationArguments<'b> {
             attributes: first(items.clone(), Mark::Attributes),
             offset: first(items.clone(), Mark::Offset).map(number),
             count: first(items.clone(), Mark::Count).and_then(|octets| number(octets).try_into().ok()),
-            stateid: first(items, Mark::Stateid),
+            stateid: first(items.clone(), Mark::Stateid),
+            path: first(items, Mark::Path),
             ..Self::default()
         }
     }
@@ -183,6 +238,7 @@ fn compound<'a>(
             let data = call.items.iter().find(|item| item.operation == index);
             arguments.count = data.map(|data| data.length);
         }
+        arguments.returned_limits = first(of(returned, index), Mark::AttributeValues).map(ReturnedLimits::Attributes);
         let got = first(of(returned, index), Mark::Handle);
         if let Some((handle, named)) =
             got.zip(filehandles.named_by).filter(|_| arguments.traits.filehandle == FilehandleStep::Get)

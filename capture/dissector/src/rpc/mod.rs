@@ -1,5 +1,6 @@
 //! An RPC message in a Send: its header, where its Payload stream is, what it calls, and the transaction it is part of.
 
+pub(crate) mod activity;
 pub(crate) mod arguments;
 pub(crate) mod both_ends;
 pub(crate) mod call_content;

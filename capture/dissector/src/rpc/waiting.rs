@@ -107,6 +107,14 @@ pub enum WaitEnd {
     GivenUp,
 }
 
+impl WaitEnd {
+    /// Returns true if the connection was over before the end of the capture.
+    #[must_use]
+    pub const fn is_of_connection(self) -> bool {
+        matches!(self, Self::Disconnected { .. } | Self::Connection)
+    }
+}
+
 /// Step that is owed for a call without a reply, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

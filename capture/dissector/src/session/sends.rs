@@ -12,6 +12,7 @@ use super::watch::Aim;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Side;
 use crate::event::Event;
+use crate::rpc::activity::WaitingCalls;
 use crate::rpc::header::{self, Decoded, Dialect};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{self, Captured, Message};
@@ -87,6 +88,8 @@ impl Session {
         if done.is_some() && context.operations {
             message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
         }
+        let waiting = message.credit_use.map(|(requester, credits)| WaitingCalls { requester, calls: credits.waiting });
+        self.activity.message(message.stamp, waiting);
         context.events.push_back(Event::Message(message));
         if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take(id)?))) {
             self.forget_credit(id, &provided);

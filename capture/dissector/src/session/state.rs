@@ -27,6 +27,7 @@ use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
 use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
+use crate::rpc::activity::MessageTimes;
 use crate::rpc::both_ends::BothEnds;
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
@@ -144,6 +145,8 @@ pub(crate) struct Session {
     pub(super) replies: Option<Box<Sides<Replies>>>,
     /// Of the calls of each end.
     pub(super) credits: Sides<CreditAccount>,
+    /// Times of its messages.
+    pub(crate) activity: MessageTimes,
     /// Packets that were captured at both ends.
     pub(super) seen_twice: SeenTwice,
     /// Times in which the adapter of each end acknowledges, if some were seen.

@@ -33,6 +33,9 @@ fn built() -> String {
 
 /// Fields that are null, or in lists that are empty, in every record of these captures, with what is in them, and why.
 const UNUSED: &[(&str, &str)] = &[
+    ("address_move.", "no address moved"),
+    ("connection.rejection_reason", "no request over InfiniBand was refused"),
+    ("connection.terms.server.retries", "a server does not state a number of retries"),
     ("header.", "what a message has, and messages have all of it; the dump here has little"),
     ("diagnosis.causes.client", "one client in each capture"),
     ("diagnosis.causes.file", "no file has four fifths of a cause"),
@@ -88,6 +91,7 @@ fn records(path: &str) -> Vec<Value> {
         &["slow"],
         &["pending"],
         &["events"],
+        &["connections"],
         &["top", "--by", "handle"],
         &["top", "--rows", "1"],
         &["stats"],

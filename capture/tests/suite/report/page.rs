@@ -115,7 +115,7 @@ fn numbers_of_clients_servers_and_files_are_those_of_top() {
 
 #[test]
 fn numbers_of_connections_are_those_of_stats() {
-    for name in CAPTURES.into_iter().chain(["hangs", "situations/call_unacknowledged", "situations/reply_not_ready"]) {
+    for name in CAPTURES.into_iter().chain(["hangs", "nfs41_callback", "situations/reply_not_ready"]) {
         let statistics = &json(&["stats", "--quiet", "--json", &capture(name)])[0];
         let page = report(&capture(name));
         let caption = "What each end of a connection sent";
@@ -133,10 +133,13 @@ fn numbers_of_connections_are_those_of_stats() {
             assert_eq!(*values, expected, "{name}");
             assert_eq!(row[1], format!("{arrow} {}", counts["address"].as_str().unwrap()), "{name}");
             assert_eq!(row[2], connection["carrier"].as_str().unwrap(), "{name}");
-            let granted = ["min", "max"].map(|bound| connection["credits"]["granted"][bound].as_u64());
-            let words = match granted {
-                [Some(min), Some(max)] if min != max => format!("{min} to {max}"),
-                [Some(min), _] => min.to_string(),
+            let (credits, direction) = match end {
+                "active" => (&connection["credits"], ""),
+                _ => (&connection["reverse_credits"], "reverse direction: "),
+            };
+            let words = match ["min", "max"].map(|bound| credits["granted"][bound].as_u64()) {
+                [Some(min), Some(max)] if min != max => format!("{direction}{min} to {max}"),
+                [Some(min), _] => format!("{direction}{min}"),
                 _ => "–".to_owned(),
             };
             assert_eq!(row[10], words, "{name}");
@@ -184,7 +187,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "requester-unreachable"
         | "wrong-checksum"
         | "reply-refused" => "hung",
-        "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
+        "small-sends" | "connection-refused" | "connection-unanswered" | "flapping" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" => "slowest",
@@ -214,7 +217,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 30);
+    assert_eq!(seen.len(), 31);
 }
 
 /// Frames of a shipped capture, without some of them.

@@ -7,7 +7,7 @@ pub const MSG: u32 = 0;
 pub const NOMSG: u32 = 1;
 pub const ERROR: u32 = 4;
 
-const NFS: u32 = 100_003;
+pub const NFS: u32 = 100_003;
 
 /// Big-endian words.
 pub fn words(words: &[u32]) -> Vec<u8> {

@@ -6,7 +6,7 @@
 use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::transport::Transport;
-use crate::carrier::connection::{Consumer, service_port};
+use crate::carrier::connection::{CarrierTerms, Consumer, service_port};
 
 /// Octets of the DETH, which is between the BTH and a MAD.
 const DETH_LEN: usize = 8;
@@ -33,6 +33,8 @@ pub(crate) enum Management<'a> {
         path_mtu: Option<u32>,
         /// Local ACK timeout, in nanoseconds: both ends wait at least that long for an acknowledgement.
         ack_timeout: Option<u64>,
+        /// The other terms.
+        terms: CarrierTerms,
         /// The consumer's private data, after the IP addresses of the RDMA IP CM service.
         private_data: Consumer<'a>,
     },
@@ -44,6 +46,8 @@ pub(crate) enum Management<'a> {
         queue_pair: u32,
         /// The packet sequence number of the active side's first packet.
         sequence: u32,
+        /// Terms of the passive side.
+        terms: CarrierTerms,
         /// The consumer's private data.
         private_data: Consumer<'a>,
     },
@@ -110,6 +114,13 @@ impl<'a> Management<'a> {
             sequence: u32_at(mad, 68)? >> 8,
             path_mtu: path_mtu(u32_at(mad, 72)?),
             ack_timeout: mad.get(119).and_then(|octet| ack_timeout(octet >> 3)),
+            terms: CarrierTerms {
+                responder_resources: octet(mad, 59).map(u16::from),
+                initiator_depth: octet(mad, 63).map(u16::from),
+                retries: octet(mad, 71).map(|octet| octet & 7),
+                not_ready_retries: octet(mad, 74).map(|octet| octet & 7),
+                mpa: None,
+            },
             private_data: consumer(packet, mad, 164 + skipped),
         })
     }
@@ -119,6 +130,12 @@ impl<'a> Management<'a> {
             remote: u32_at(mad, 28)?,
             queue_pair: u32_at(mad, 36)? >> 8,
             sequence: u32_at(mad, 44)? >> 8,
+            terms: CarrierTerms {
+                responder_resources: octet(mad, 48).map(u16::from),
+                initiator_depth: octet(mad, 49).map(u16::from),
+                not_ready_retries: octet(mad, 51).map(|octet| octet >> 5),
+                ..CarrierTerms::default()
+            },
             private_data: consumer(packet, mad, 60),
         })
     }
@@ -149,6 +166,10 @@ const fn ack_timeout(code: u8) -> Option<u64> {
         code @ 1..=31 => Some(4096 << code),
         _ => None,
     }
+}
+
+fn octet(mad: &[u8], offset: usize) -> Option<u8> {
+    mad.get(offset).copied()
 }
 
 fn at(mad: &[u8], offset: usize) -> Reader<'_> {

@@ -8,7 +8,7 @@ use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
 use super::management::Management;
 use super::ordering::{OperationSink, Ordering, PacketPlace};
-use super::set_up::{Receipt, Repeats, Seen, SetUp, SetUpHalf, SetUps};
+use super::set_up::{Receipt, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};
@@ -19,7 +19,7 @@ use crate::carrier::operation::{CutOctets, Operation, Origin, Side, Sides, Stamp
 use crate::carrier::rejection::{Rejected, RejectionKind};
 use crate::carrier::table::Table;
 use crate::file::Time;
-use crate::link::{Carrier, Packet};
+use crate::link::{Address, Carrier, Packet};
 
 /// The most flows that wait at a time.
 const WAITING_FLOWS: usize = 64;
@@ -211,61 +211,107 @@ impl<S> QueuePairs<S> {
     ) {
         let (source, destination) = (packet.source, packet.destination);
         match *message {
-            Management::Request { local, service, queue_pair, sequence, path_mtu, ack_timeout, private_data } => {
+            Management::Request {
+                local,
+                service,
+                queue_pair,
+                sequence,
+                path_mtu,
+                ack_timeout,
+                terms,
+                private_data,
+            } => {
                 let request = SetUp {
                     active: source,
                     passive: destination,
-                    request: Some(SetUpHalf { queue_pair, sequence, announced: Announced::new(stamp, private_data) }),
+                    carrier: packet.carrier,
+                    request: Some(SetUpHalf {
+                        queue_pair,
+                        sequence,
+                        announced: Announced::new(stamp, private_data),
+                        terms,
+                    }),
                     reply: None,
                     service: Some(service),
                     mtu: path_mtu,
                     ack_timeout,
                     name: local,
-                    repeats: Repeats::default(),
+                    repeats: None,
                     receipt: Receipt::None,
                 };
-                self.request(request, packet.carrier, handler);
+                self.request(request, handler);
             }
-            Management::Reply { remote, queue_pair, sequence, private_data } => {
+            Management::Reply { remote, queue_pair, sequence, terms, private_data } => {
                 let reply = SetUp {
                     active: destination,
                     passive: source,
+                    carrier: packet.carrier,
                     request: None,
-                    reply: Some(SetUpHalf { queue_pair, sequence, announced: Announced::new(stamp, private_data) }),
+                    reply: Some(SetUpHalf {
+                        queue_pair,
+                        sequence,
+                        announced: Announced::new(stamp, private_data),
+                        terms,
+                    }),
                     service: None,
                     mtu: None,
                     ack_timeout: None,
                     name: remote,
-                    repeats: Repeats::default(),
+                    repeats: None,
                     receipt: Receipt::None,
                 };
-                self.reply(reply, packet.carrier, handler);
+                self.reply(reply, handler);
             }
             Management::Reject { remote, reason } => {
                 let asked = self.set_ups.take_set_up(destination, remote, Seen::Request);
-                let service = asked.as_ref().and_then(|asked| asked.service);
-                let (kind, is_for_rpc) =
-                    (RejectionKind::Management(reason), asked.is_some_and(|asked| asked.is_for_rpc()));
-                handler.rejected(Rejected { stamp, from: source, to: destination, service, kind, is_for_rpc });
+                let has_private_data = asked.as_ref().is_some_and(SetUp::is_for_rpc);
+                handler.rejected(Rejected {
+                    stamp,
+                    from: source,
+                    to: destination,
+                    service: asked.as_ref().and_then(|asked| asked.service),
+                    kind: RejectionKind::Management(reason),
+                    asked: asked.as_ref().and_then(SetUp::asked),
+                    has_private_data,
+                    is_for_rpc: has_private_data,
+                });
             }
             Management::DisconnectRequest { queue_pair } => {
                 self.disconnect(stamp, &Flow { source, destination, queue_pair }, handler);
             }
-            Management::ReadyToUse { local } => self.set_ups.note_receipt(source, local, Receipt::Replied),
+            Management::ReadyToUse { local } => {
+                self.set_ups.note_receipt(source, local, Receipt::Replied);
+                self.complete(stamp, source, local);
+            }
             Management::Receipt { remote } => self.set_ups.note_receipt(destination, remote, Receipt::Confirmed),
             Management::DisconnectReply | Management::Other => {}
         }
     }
 
+    /// The active end is ready to use a connection to which it gave this name: that is usually the newest.
+    fn complete(&mut self, stamp: Stamp, active: Address, name: u32) {
+        let is_meant = |entry: &QueuePairEntry<S>| {
+            let Connection { ends, set_up, established, .. } = &entry.connection;
+            entry.name == name && ends.active.address == active && *set_up && established.is_none()
+        };
+        let is_newest = self.table.get(self.last_key).is_some_and(is_meant);
+        let key = if is_newest { Some(self.last_key) } else { self.table.key_of(is_meant) };
+        if let Some(entry) = key.and_then(|key| self.table.get_mut(key)) {
+            entry.connection.established = Some(stamp);
+        }
+    }
+
     /// An end asks for a connection.
-    fn request(&mut self, mut request: SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+    fn request(&mut self, mut request: SetUp, handler: &mut impl Handler<Session = S>) {
         let (Some(half), clock) = (request.request, self.table.clock()) else { return };
         let towards = Flow { source: request.passive, destination: request.active, queue_pair: half.queue_pair };
         if self.is_repeated(&towards, |entry| entry.has_said(Side::Active, request.name) && entry.is_young(clock)) {
             return;
         }
         if let Some(entry) = self.late(&towards, Side::Passive, half, request.name) {
-            entry.connection.service = request.service;
+            let connection = &mut entry.connection;
+            (connection.service, connection.asked) = (request.service, request.asked());
+            (connection.path_mtu, connection.ack_timeout) = (request.mtu, request.ack_timeout);
             entry.ordering.set_mtu(request.mtu);
             entry.ordering.set_ack_timeout(request.ack_timeout);
             return;
@@ -278,19 +324,19 @@ impl<S> QueuePairs<S> {
         match answer {
             Some(answer) => {
                 request.reply = answer.reply;
-                self.establish(&request, carrier, handler);
+                self.establish(&request, handler);
             }
             None => give_unanswered(self.set_ups.add_set_up(request), handler),
         }
     }
 
     /// The other end agrees.
-    fn reply(&mut self, reply: SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+    fn reply(&mut self, reply: SetUp, handler: &mut impl Handler<Session = S>) {
         let Some(half) = reply.reply else { return };
         let towards = Flow { source: reply.active, destination: reply.passive, queue_pair: half.queue_pair };
         if let Some(asked) = self.set_ups.take_set_up(reply.active, reply.name, Seen::Request) {
             self.close_flow(&towards, handler);
-            self.establish(&SetUp { reply: Some(half), ..asked }, carrier, handler);
+            self.establish(&SetUp { reply: Some(half), ..asked }, handler);
         } else if !self.is_repeated(&towards, |entry| entry.has_said(Side::Passive, reply.name))
             && self.late(&towards, Side::Active, half, reply.name).is_none()
         {
@@ -327,6 +373,7 @@ impl<S> QueuePairs<S> {
         }
         let announced = &mut entry.connection.announced;
         *announced.get_mut(from.other()) = Some(half.announced);
+        *entry.connection.terms.get_mut(from.other()) = half.terms;
         // What waits for other packets may not be its first.
         if entry.ordering.next(from).is_none() {
             entry.ordering.begin_at(from, half.sequence);
@@ -342,7 +389,7 @@ impl<S> QueuePairs<S> {
     }
 
     /// Begins a connection whose setup was seen. Some packets of the connection may have come before.
-    fn establish(&mut self, set_up: &SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+    fn establish(&mut self, set_up: &SetUp, handler: &mut impl Handler<Session = S>) {
         let flow = |source, destination, half: SetUpHalf| Flow { source, destination, queue_pair: half.queue_pair };
         let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
         let flows = Sides {
@@ -364,7 +411,7 @@ impl<S> QueuePairs<S> {
             }
         }
         let flows = Sides { active: Some(flows.active), passive: Some(flows.passive) };
-        let key = self.open(Some(set_up), carrier, flows, handler);
+        let key = self.open(Some(set_up), set_up.carrier, flows, handler);
         self.replay(key, early, handler);
     }
 
@@ -410,6 +457,14 @@ impl<S> QueuePairs<S> {
             ends: Sides { active: end(active, flows.passive), passive: end(passive, flows.active) },
             service: set_up.and_then(|set_up| set_up.service),
             announced: Sides { active: request.map(|half| half.announced), passive: reply.map(|half| half.announced) },
+            asked: set_up.and_then(SetUp::asked),
+            established: None,
+            path_mtu: set_up.and_then(|set_up| set_up.mtu),
+            ack_timeout: set_up.and_then(|set_up| set_up.ack_timeout),
+            terms: Sides {
+                active: request.map(|half| half.terms).unwrap_or_default(),
+                passive: reply.map(|half| half.terms).unwrap_or_default(),
+            },
             set_up: request.is_some() && reply.is_some(),
             paired: flows.active.is_some() && flows.passive.is_some(),
             disconnected: None,

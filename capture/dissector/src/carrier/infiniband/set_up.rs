@@ -1,10 +1,9 @@
 //! Connection requests and replies that wait for their counterpart.
 
 use super::flow::Flow;
-use crate::carrier::connection::{Announced, Shown};
-use crate::carrier::operation::Stamp;
+use crate::carrier::connection::{Announced, CarrierTerms, RequestTimes, Shown};
 use crate::carrier::rejection::UnansweredRequest;
-use crate::link::Address;
+use crate::link::{Address, Carrier};
 
 /// The most connection requests that wait for their answer.
 const PENDING: usize = 256;
@@ -20,6 +19,7 @@ pub(super) struct SetUps {
 pub(super) struct SetUp {
     pub(super) active: Address,
     pub(super) passive: Address,
+    pub(super) carrier: Carrier,
     pub(super) request: Option<SetUpHalf>,
     pub(super) reply: Option<SetUpHalf>,
     pub(super) service: Option<u64>,
@@ -27,17 +27,9 @@ pub(super) struct SetUp {
     /// Nanoseconds that both ends wait for an acknowledgement, at least.
     pub(super) ack_timeout: Option<u64>,
     pub(super) name: u32,
-    pub(super) repeats: Repeats,
+    /// Earlier copies of the request.
+    pub(super) repeats: Option<RequestTimes>,
     pub(super) receipt: Receipt,
-}
-
-/// Earlier copies of a request.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Repeats {
-    /// The first copy, if there was one before.
-    first: Option<Stamp>,
-    /// Number of earlier copies.
-    times: u32,
 }
 
 /// Evidence that a request arrived, besides the reply.
@@ -58,6 +50,7 @@ pub(super) struct SetUpHalf {
     pub(super) queue_pair: u32,
     pub(super) sequence: u32,
     pub(super) announced: Announced,
+    pub(super) terms: CarrierTerms,
 }
 
 /// The messages of a setup that were seen.
@@ -114,27 +107,29 @@ impl SetUp {
         if queue_pair(self) != queue_pair(&earlier) || self.passive != earlier.passive {
             return Some(earlier);
         }
-        let sent = earlier.request.map(|half| half.announced.stamp);
-        self.repeats =
-            Repeats { first: earlier.repeats.first.or(sent), times: earlier.repeats.times.saturating_add(1) };
+        self.repeats = earlier.asked();
         self.receipt = earlier.receipt;
         None
     }
 
     /// Returns the request of a setup without a reply.
     pub(super) fn unanswered(&self) -> Option<UnansweredRequest> {
-        let announced = self.request?.announced;
-        let last = announced.stamp;
+        let asked = self.asked()?;
         (self.reply.is_none() && self.receipt != Receipt::Replied).then_some(UnansweredRequest {
             from: self.active,
             to: self.passive,
             service: self.service,
-            first: self.repeats.first.unwrap_or(last),
-            last,
-            times: self.repeats.times.saturating_add(1),
+            asked,
+            carrier: self.carrier,
             is_received: self.receipt == Receipt::Confirmed,
             is_for_rpc: self.is_for_rpc(),
         })
+    }
+
+    /// The copies of the request.
+    pub(super) fn asked(&self) -> Option<RequestTimes> {
+        let stamp = self.request?.announced.stamp;
+        Some(self.repeats.map_or(RequestTimes::once(stamp), |earlier| earlier.repeat(stamp)))
     }
 
     /// True if the request has RFC 8797 private data.

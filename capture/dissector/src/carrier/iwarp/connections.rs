@@ -11,7 +11,8 @@ use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};
 use crate::carrier::connection::{
-    Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, Shown, port_service,
+    Announced, CarrierTerms, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, MpaTerms, RequestTimes,
+    Shown, port_service,
 };
 use crate::carrier::copies::{PacketCapture, RecentPackets, SentPacket};
 use crate::carrier::handler::{CongestionSign, Handler, release_excess};
@@ -30,6 +31,9 @@ const YOUNG: u64 = 64;
 
 /// A gap of more octets may contain the end of a connection and the setup of another between the same ports.
 const FAR: u64 = 1 << 24;
+
+/// Number of RDMA Reads in an IRD or ORD word (RFC 6581 section 6).
+const READS: u16 = 0x3fff;
 
 /// The most indications of loss that are remembered on a connection before iWARP is found.
 const EARLY: usize = 1024;
@@ -77,18 +81,8 @@ struct TcpEntry<S> {
     segments: u64,
     /// The ends that advertise a window of 0.
     are_closed: Sides<bool>,
-    /// The SYNs of the active end.
-    syns: Option<Syns>,
     /// Octets of memory that are in the account.
     held: usize,
-}
-
-/// Copies of a SYN that asks for a connection.
-#[derive(Clone, Copy, Debug)]
-struct Syns {
-    first: Stamp,
-    last: Stamp,
-    times: u32,
 }
 
 /// An indication of loss, with the sender and frame of the segment.
@@ -177,8 +171,8 @@ impl<S> Connections<S> {
             }
         }
         if segment.is_synchronizing() && from == Side::Active {
-            let syns = entry.syns.get_or_insert(Syns { first: stamp, last: stamp, times: 0 });
-            (syns.last, syns.times) = (stamp, syns.times.saturating_add(1));
+            let asked = &mut entry.known.connection.asked;
+            *asked = Some(asked.map_or(RequestTimes::once(stamp), |syns| syns.repeat(stamp)));
         }
         if (segment.is_final() || segment.is_reset()) && entry.known.connection.disconnected.is_none() {
             let how = if segment.is_reset() { DisconnectionKind::Reset } else { DisconnectionKind::Finish };
@@ -286,6 +280,11 @@ impl<S> Connections<S> {
             ends: Sides { active: end(active), passive: end(passive) },
             service: Some(port_service(passive.1)),
             announced: Sides::default(),
+            asked: None,
+            established: None,
+            path_mtu: None,
+            ack_timeout: None,
+            terms: Sides::default(),
             set_up: false,
             paired: true,
             disconnected: None,
@@ -302,7 +301,7 @@ impl<S> Connections<S> {
             counts: Sides::default(),
         };
         let reassembly = Reassembly::default();
-        let entry = TcpEntry { reassembly, known, segments: 0, are_closed: Sides::default(), syns: None, held: 0 };
+        let entry = TcpEntry { reassembly, known, segments: 0, are_closed: Sides::default(), held: 0 };
         self.table.insert(key, [(from.other(), back), (from, flow)], entry);
         key
     }
@@ -336,7 +335,7 @@ impl<S> Connections<S> {
         let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
         let mut counts = entry.reassembly.counted();
         if session.is_none() && !is_iwarp {
-            give_refused(&connection, entry.syns, counts.passive.packets, handler);
+            give_refused(&connection, counts.passive.packets, handler);
         }
         for side in [Side::Active, Side::Passive] {
             let Counts { orphans, failed, refused, .. } = *ours.get(side);
@@ -353,19 +352,30 @@ impl<S> Connections<S> {
 }
 
 /// Reports a connection that was asked for and not set up: nothing answers the SYN, or only a RST, among these many segments.
-fn give_refused<S>(connection: &Connection, syns: Option<Syns>, answers: u64, handler: &mut impl Handler<Session = S>) {
-    let Some(Syns { first, last, times }) = syns else { return };
+fn give_refused<S>(connection: &Connection, answers: u64, handler: &mut impl Handler<Session = S>) {
+    let Some(asked) = connection.asked else { return };
     let (from, to) = (connection.ends.active.address, connection.ends.passive.address);
     let (service, is_for_rpc) = (connection.service, false);
     let reset = connection.disconnected.filter(|end| end.by == Side::Passive && end.how == DisconnectionKind::Reset);
     match (answers, reset) {
         (0, _) => {
             let is_received = false;
-            handler.unanswered(UnansweredRequest { from, to, service, first, last, times, is_received, is_for_rpc });
+            let carrier = connection.carrier;
+            handler.unanswered(UnansweredRequest { from, to, service, asked, carrier, is_received, is_for_rpc });
         }
         (1, Some(Disconnection { stamp, .. })) => {
             let kind = RejectionKind::Reset;
-            handler.rejected(Rejected { stamp, from: to, to: from, service, kind, is_for_rpc });
+            let (asked, has_private_data) = (Some(asked), false);
+            handler.rejected(Rejected {
+                stamp,
+                from: to,
+                to: from,
+                service,
+                kind,
+                asked,
+                has_private_data,
+                is_for_rpc,
+            });
         }
         _ => {}
     }
@@ -561,14 +571,21 @@ impl<S> IwarpConnection<S> {
         *self.said.get_mut(from) = Some(SetupTerms { markers: setup.markers, crc: setup.crc, end });
         let connection = &mut self.connection;
         *connection.announced.get_mut(from) = Some(Announced::new(stamp, setup.private_data));
+        let [responder_resources, initiator_depth] =
+            setup.reads.map_or([None, None], |words| words.map(|word| Some(word & READS)));
+        let Setup { revision, markers, crc, .. } = *setup;
+        let mpa = Some(MpaTerms { revision, markers, crc });
+        *connection.terms.get_mut(from) =
+            CarrierTerms { responder_resources, initiator_depth, mpa, ..CarrierTerms::default() };
         if setup.is_reply && setup.rejected {
             let address = |side| connection.ends.get(side).address;
             let (from, to, service) = (address(from), address(from.other()), connection.service);
             let asked = connection.announced.active.map(|announced| announced.private_data);
-            let (kind, is_for_rpc) = (RejectionKind::Mpa, matches!(asked, Some(Shown::Present(_))));
-            sink.handler.rejected(Rejected { stamp, from, to, service, kind, is_for_rpc });
+            let (kind, has_private_data) = (RejectionKind::Mpa, matches!(asked, Some(Shown::Present(_))));
+            let (asked, is_for_rpc) = (connection.asked, has_private_data);
+            sink.handler.rejected(Rejected { stamp, from, to, service, kind, asked, has_private_data, is_for_rpc });
         } else if self.said.active.is_some() && self.said.passive.is_some() {
-            connection.set_up = true;
+            (connection.set_up, connection.established) = (true, setup.is_reply.then_some(stamp));
             self.begin_session(sink);
         }
     }

@@ -1,0 +1,488 @@
+//! Mounts: what the RPCs between a client and a server show of the options of both.
+
+use std::collections::BTreeMap;
+
+use rpcrdma::rpc::{AuthSys, Flavor};
+use rpcrdma_dissector::nfs::OperationCode;
+use rpcrdma_dissector::{Address, OperationArguments, Report, Security, Side, Stamp, Transaction, WaitEnd};
+
+use super::credits::{ConnectionCredits, CreditCounts, Inline, credits_of};
+use crate::format::number::{counted, grouped};
+
+/// The most mounts that are told apart.
+const MOUNTS: usize = 1000;
+/// The most RPCs of a mount whose arguments are read, besides those that create sessions or walk from the root.
+const READ_RPCS: u64 = 256;
+/// The most values of a kind that are kept of a mount: versions, users, paths.
+const VALUES: usize = 8;
+/// The most handles of a mount whose paths are remembered, and the longest path in octets.
+const HANDLES: usize = 64;
+const PATH: usize = 1024;
+/// The most connections of a mount whose times are kept.
+const CONNECTIONS: usize = 1000;
+
+/// Options of a client and a server as their RPCs and connections show them, each option with a frame.
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct MountStatistics {
+    /// Address of the client.
+    pub client: String,
+    /// Address of the server.
+    pub server: String,
+    /// Versions of NFS and its side protocols, such as `NFSv4.1`.
+    pub versions: Vec<MountText>,
+    /// Security of the calls: `sys`, `none`, `krb5`, `krb5i`, `krb5p` (RPCSEC_GSS may use another mechanism), or a number.
+    pub security: Vec<MountText>,
+    /// Users that AUTH_SYS names.
+    pub users: Vec<MountUser>,
+    /// The largest count of a READ: rsize, if files were as long.
+    pub read_octets: Option<MountNumber>,
+    /// The largest count of a WRITE: wsize, if files were as long.
+    pub write_octets: Option<MountNumber>,
+    /// Maximum count of a READ that the server allows (FATTR4_MAXREAD, or rtmax of FSINFO).
+    pub max_read_octets: Option<MountNumber>,
+    /// Maximum count of a WRITE that the server allows (FATTR4_MAXWRITE, or wtmax of FSINFO).
+    pub max_write_octets: Option<MountNumber>,
+    /// Duration of leases in seconds.
+    pub lease_seconds: Option<MountNumber>,
+    /// The last session that was created (NFSv4.1).
+    pub session: Option<MountSession>,
+    /// Paths that were mounted: those that MNT asked for, or for which the client asked about the file system.
+    pub paths: Vec<MountText>,
+    /// Number of connections.
+    pub connections: u64,
+    /// The most connections at a time: `nconnect`.
+    pub connections_at_a_time: u64,
+    /// The inline thresholds of the last connection whose set-up was captured.
+    pub inline: Option<Inline>,
+    /// Path MTU of that connection (InfiniBand).
+    pub path_mtu: Option<u32>,
+    /// The frame that shows both: the answer to the request for that connection.
+    pub set_up_frame: Option<u64>,
+    /// Credits of calls from the client, on all connections.
+    pub credits: CreditCounts,
+    /// Credits of calls from the server (RFC 8167 section 4.1).
+    pub reverse_credits: CreditCounts,
+}
+
+/// A text and a frame.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct MountText {
+    /// The text.
+    pub value: String,
+    /// The first frame that shows the text.
+    pub frame: u64,
+}
+
+/// A number and a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct MountNumber {
+    /// The number.
+    pub value: u64,
+    /// The first frame that shows the number.
+    pub frame: u64,
+}
+
+/// A user that AUTH_SYS names.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct MountUser {
+    /// User ID.
+    pub uid: u32,
+    /// Group ID.
+    pub gid: u32,
+    /// Name of the machine.
+    pub machine: String,
+    /// The first frame that shows the user.
+    pub frame: u64,
+}
+
+/// Limits of a session (RFC 8881 section 18.36), in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct MountSession {
+    /// Slots: the most calls of the client in flight.
+    pub slots: u32,
+    /// Slots of callbacks.
+    pub callback_slots: u32,
+    /// Maximum length of a call in octets.
+    pub call_octets: u32,
+    /// Maximum length of a reply in octets.
+    pub reply_octets: u32,
+    /// The frame of the reply to CREATE_SESSION.
+    pub frame: u64,
+}
+
+/// Mounts of a capture.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mounts {
+    mounts: BTreeMap<(Address, Address), Mount>,
+}
+
+/// State of a mount.
+#[derive(Clone, Debug)]
+struct Mount {
+    shown: MountStatistics,
+    rpcs: u64,
+    /// Handles whose paths are known.
+    paths: Vec<KnownPath>,
+    spans: Vec<ConnectionSpan>,
+}
+
+/// Path of a handle.
+#[derive(Clone, Debug)]
+struct KnownPath {
+    handle: Box<[u8]>,
+    path: Box<[u8]>,
+}
+
+/// Time of a connection, in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug)]
+struct ConnectionSpan {
+    from: u64,
+    until: u64,
+}
+
+impl Mounts {
+    /// Takes an RPC, with the arguments if a caller has read them already.
+    pub(crate) fn transaction(&mut self, transaction: &Transaction, arguments: Option<&[OperationArguments<'_>]>) {
+        // The client of a callback is its responder.
+        if transaction.reverse {
+            return;
+        }
+        let Some(mount) = self.mount(transaction.from, transaction.to) else { return };
+        mount.rpcs += 1;
+        // NULL shows that a server is there, and nothing of the mount: its credential is usually AUTH_NONE.
+        let is_null = transaction.procedure.is_none_or(|procedure| procedure.procedure == 0);
+        let Some(call) = transaction.call.as_ref().map(|call| call.stamp).filter(|_| !is_null) else { return };
+        mount.credential(transaction, call);
+        let is_control = matches!(transaction.security, Some(Security::Control(_)));
+        if is_control || !mount.is_read(transaction) {
+            return;
+        }
+        mount.version(transaction, call);
+        match arguments {
+            Some(arguments) => mount.operations(transaction, arguments, call),
+            None => mount.operations(transaction, &transaction.arguments(), call),
+        }
+    }
+
+    /// Takes a connection that has ended.
+    pub(crate) fn connection(&mut self, report: &Report, credits: &ConnectionCredits) {
+        let Report { connection, activity, end, .. } = report;
+        let ends = connection.ends;
+        // An end that was seen first is the client only if the set-up was captured, or if it called.
+        let known = (ends.active.address, ends.passive.address);
+        let pair = if self.mounts.contains_key(&(known.1, known.0)) { (known.1, known.0) } else { known };
+        let Some(mount) = self.mount(pair.0, pair.1) else { return };
+        let shown = &mut mount.shown;
+        shown.connections += 1;
+        shown.credits.add(&credits.forward);
+        shown.reverse_credits.add(&credits.reverse);
+        if let Some(answer) = connection.announced.get(Side::Passive) {
+            shown.set_up_frame = Some(answer.stamp.frame);
+            shown.path_mtu = connection.path_mtu;
+            shown.inline = connection.agreement().map(|agreement| Inline {
+                call_octets: agreement.client_to_server,
+                reply_octets: agreement.server_to_client,
+            });
+        }
+        let seen = connection.announced.passive.map(|answer| answer.stamp).or(activity.first);
+        let until = match end {
+            WaitEnd::Capture => u64::MAX,
+            WaitEnd::Disconnected { stamp, .. } => stamp.time.0,
+            _ => activity.last.map_or(0, |last| last.time.0),
+        };
+        if let Some(seen) = seen.filter(|_| mount.spans.len() < CONNECTIONS) {
+            mount.spans.push(ConnectionSpan { from: seen.time.0, until });
+        }
+    }
+
+    fn mount(&mut self, client: Address, server: Address) -> Option<&mut Mount> {
+        let key = (client, server);
+        let has_room = self.mounts.len() < MOUNTS || self.mounts.contains_key(&key);
+        has_room.then(|| self.mounts.entry(key).or_insert_with(|| Mount::new(client, server)))
+    }
+
+    /// The mounts, in the order of their addresses. Ends with other programs alone have none.
+    pub(crate) fn finish(self) -> Vec<MountStatistics> {
+        let is_mount = |mount: &MountStatistics| {
+            let versions = &mount.versions;
+            versions.is_empty() || versions.iter().any(|version| version.value.starts_with("NFS"))
+        };
+        self.mounts.into_values().map(Mount::finish).filter(is_mount).collect()
+    }
+}
+
+impl Mount {
+    fn new(client: Address, server: Address) -> Self {
+        let shown = MountStatistics {
+            client: client.to_string(),
+            server: server.to_string(),
+            versions: Vec::new(),
+            security: Vec::new(),
+            users: Vec::new(),
+            read_octets: None,
+            write_octets: None,
+            max_read_octets: None,
+            max_write_octets: None,
+            lease_seconds: None,
+            session: None,
+            paths: Vec::new(),
+            connections: 0,
+            connections_at_a_time: 0,
+            inline: None,
+            path_mtu: None,
+            set_up_frame: None,
+            credits: CreditCounts::default(),
+            reverse_credits: CreditCounts::default(),
+        };
+        Self { shown, rpcs: 0, paths: Vec::new(), spans: Vec::new() }
+    }
+
+    fn finish(mut self) -> MountStatistics {
+        // Of connections that begin and end at the same time, the ended one comes first.
+        let mut changes: Vec<(u64, i64)> =
+            self.spans.iter().flat_map(|span| [(span.from, 1), (span.until, -1)]).collect();
+        changes.sort_unstable();
+        let (mut now, mut most) = (0_i64, 0);
+        for (_, change) in changes {
+            now += change;
+            most = most.max(now);
+        }
+        self.shown.connections_at_a_time = most.unsigned_abs();
+        self.shown
+    }
+
+    /// True if the arguments of an RPC may show something new: one of the first RPCs, one that mounts, or one that moves more data than all
+    /// earlier RPCs.
+    fn is_read(&self, transaction: &Transaction) -> bool {
+        let largest = |number: &Option<MountNumber>| number.map_or(0, |number| number.value);
+        let mounts = |code| matches!(code, OperationCode::PUTROOTFH | OperationCode::CREATE_SESSION);
+        self.rpcs <= READ_RPCS
+            || transaction.operations.iter().any(|operation| mounts(operation.code))
+            || transaction.write_octets > largest(&self.shown.read_octets)
+            || transaction.read_octets > largest(&self.shown.write_octets)
+    }
+
+    fn credential(&mut self, transaction: &Transaction, call: Stamp) {
+        let Some(credential) = transaction.credential() else { return };
+        let name = match (credential.flavor, transaction.security) {
+            (Flavor::NONE, _) => "none".to_owned(),
+            (Flavor::SYS, _) => "sys".to_owned(),
+            (Flavor::RPCSEC_GSS, Some(Security::Authentication)) => "krb5".to_owned(),
+            (Flavor::RPCSEC_GSS, Some(Security::Integrity)) => "krb5i".to_owned(),
+            (Flavor::RPCSEC_GSS, Some(Security::Privacy)) => "krb5p".to_owned(),
+            (Flavor::RPCSEC_GSS, _) => return,
+            (flavor, _) => flavor.name().map_or_else(|| format!("flavor {}", flavor.0), str::to_owned),
+        };
+        note(&mut self.shown.security, name, call);
+        if credential.flavor != Flavor::SYS {
+            return;
+        }
+        let Ok(sys) = AuthSys::decode(credential.body) else { return };
+        let users = &mut self.shown.users;
+        let is_known = |user: &MountUser| (user.uid, user.gid) == (sys.uid, sys.gid);
+        if users.len() < VALUES && !users.iter().any(is_known) {
+            let machine = sys.machine_name().escape_ascii().to_string();
+            users.push(MountUser { uid: sys.uid, gid: sys.gid, machine, frame: call.frame });
+        }
+    }
+
+    fn version(&mut self, transaction: &Transaction, call: Stamp) {
+        let Some(name) = transaction.name else { return };
+        // The name of a procedure begins with that of its program and version.
+        let Some(program) = name.split(' ').next() else { return };
+        match transaction.minor_version() {
+            Some(minor) => note(&mut self.shown.versions, format!("{program}.{minor}"), call),
+            None => note(&mut self.shown.versions, program.to_owned(), call),
+        }
+    }
+
+    fn operations(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>], call: Stamp) {
+        let reply = transaction.reply.as_ref().map_or(call, |reply| reply.stamp);
+        for arguments in arguments {
+            let name = arguments.name.rsplit(' ').next().unwrap_or_default();
+            match (name, arguments.count) {
+                ("READ", Some(count)) => greatest(&mut self.shown.read_octets, count.into(), call),
+                ("WRITE", Some(count)) => greatest(&mut self.shown.write_octets, count.into(), call),
+                _ => {}
+            }
+            if let Some(path) = arguments.path.filter(|_| arguments.status == Some(0)) {
+                note(&mut self.shown.paths, path.escape_ascii().to_string(), call);
+            }
+            self.limits(arguments, reply);
+        }
+        self.walk(arguments);
+        if let Some(session) = transaction.created_session() {
+            let (fore, back) = (session.fore, session.back);
+            self.shown.session = Some(MountSession {
+                slots: fore.calls,
+                callback_slots: back.calls,
+                call_octets: fore.call,
+                reply_octets: fore.reply,
+                frame: reply.frame,
+            });
+        }
+    }
+
+    fn limits(&mut self, arguments: &OperationArguments<'_>, reply: Stamp) {
+        let Some(limits) = arguments.server_limits() else { return };
+        let shown = &mut self.shown;
+        for (number, value) in [
+            (&mut shown.max_read_octets, limits.max_read),
+            (&mut shown.max_write_octets, limits.max_write),
+            (&mut shown.lease_seconds, limits.lease_seconds.map(u64::from)),
+        ] {
+            if let Some(value) = value {
+                number.get_or_insert(MountNumber { value, frame: reply.frame });
+            }
+        }
+        if limits.max_read.is_some()
+            && let Some(path) = arguments.handle.and_then(|handle| self.path(handle))
+        {
+            let path = path.escape_ascii().to_string();
+            note(&mut self.shown.paths, path, reply);
+        }
+    }
+
+    fn path(&self, handle: &[u8]) -> Option<&[u8]> {
+        self.paths.iter().find(|known| *known.handle == *handle).map(|known| &*known.path)
+    }
+
+    /// Follows the walk from the root: the path of each handle.
+    fn walk(&mut self, arguments: &[OperationArguments<'_>]) {
+        let mut is_root = false;
+        for arguments in arguments {
+            match arguments.operation {
+                Some(OperationCode::PUTROOTFH) => is_root = true,
+                Some(OperationCode::GETFH) if is_root => {
+                    arguments.handle.into_iter().for_each(|handle| self.name(handle, b"/".to_vec()));
+                }
+                Some(OperationCode::LOOKUP) => {
+                    let folder = match arguments.handle {
+                        Some(folder) => self.path(folder).map(<[u8]>::to_vec),
+                        None => is_root.then(|| b"/".to_vec()),
+                    };
+                    if let (Some(mut path), Some(name), Some(handle)) =
+                        (folder, arguments.file_name, arguments.named_handle)
+                    {
+                        if path != b"/" {
+                            path.push(b'/');
+                        }
+                        path.extend(name);
+                        self.name(handle, path);
+                    }
+                    is_root = false;
+                }
+                Some(OperationCode::PUTFH) => is_root = false,
+                _ => {}
+            }
+        }
+    }
+
+    fn name(&mut self, handle: &[u8], path: Vec<u8>) {
+        if self.paths.len() < HANDLES && path.len() <= PATH && self.path(handle).is_none() {
+            self.paths.push(KnownPath { handle: handle.into(), path: path.into() });
+        }
+    }
+}
+
+/// Keeps a text with the first frame that shows the text.
+fn note(texts: &mut Vec<MountText>, value: String, stamp: Stamp) {
+    if texts.len() < VALUES && !texts.iter().any(|text| text.value == value) {
+        texts.push(MountText { value, frame: stamp.frame });
+    }
+}
+
+/// Keeps the greatest number with the first frame that shows the number.
+fn greatest(number: &mut Option<MountNumber>, value: u64, stamp: Stamp) {
+    if number.is_none_or(|number| number.value < value) {
+        *number = Some(MountNumber { value, frame: stamp.frame });
+    }
+}
+
+/// Texts with their frames, joined.
+fn joined(texts: &[MountText]) -> Option<String> {
+    let texts: Vec<_> = texts.iter().map(|text| format!("{} (frame {})", text.value, text.frame)).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+impl MountStatistics {
+    /// The mount in lines, each with the frames that show it.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let at_a_time = match self.connections_at_a_time {
+            most if most < self.connections => format!(", {} at a time", grouped(most)),
+            _ => String::new(),
+        };
+        let connections = format!("{}{at_a_time}", counted(self.connections, "connection"));
+        let parts = [joined(&self.versions), joined(&self.security), Some(connections)];
+        let mut lines = vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ")];
+        lines.extend(self.users.iter().map(|user| {
+            format!("uid {}, gid {} of machine {} (frame {})", user.uid, user.gid, user.machine, user.frame)
+        }));
+        lines.extend(self.sizes());
+        lines.extend(self.session.map(|session| {
+            format!(
+                "session of {}, {} of callbacks; calls of up to {} octets, replies of up to {} (frame {})",
+                counted(session.slots.into(), "slot"),
+                session.callback_slots,
+                grouped(session.call_octets.into()),
+                grouped(session.reply_octets.into()),
+                session.frame
+            )
+        }));
+        lines.extend(self.lease_seconds.map(|lease| format!("lease of {} s (frame {})", lease.value, lease.frame)));
+        lines.extend(self.set_up());
+        lines.push(format!("credits {}", credits_of(&self.credits, &self.reverse_credits)));
+        lines.extend(joined(&self.paths).map(|paths| format!("mounted: {paths}")));
+        lines
+    }
+
+    /// The largest READs and WRITEs.
+    fn sizes(&self) -> impl Iterator<Item = String> {
+        let size = |what, asked: Option<MountNumber>, allowed: Option<MountNumber>| {
+            let asked = asked.map(|asked| format!("{} octets (frame {})", grouped(asked.value), asked.frame));
+            let allowed =
+                allowed.map(|most| format!("the server allows {} (frame {})", grouped(most.value), most.frame));
+            let parts: Vec<_> = [asked, allowed].into_iter().flatten().collect();
+            (!parts.is_empty()).then(|| format!("largest {what}: {}", parts.join(", ")))
+        };
+        let read = size("READ", self.read_octets, self.max_read_octets);
+        let write = size("WRITE", self.write_octets, self.max_write_octets);
+        [read, write].into_iter().flatten()
+    }
+
+    /// The terms of the last connection.
+    fn set_up(&self) -> Option<String> {
+        let inline = self.inline.map(|inline| {
+            format!("inline thresholds {} for calls, {} for replies", inline.call_octets, inline.reply_octets)
+        });
+        let mtu = self.path_mtu.map(|mtu| format!("path MTU {mtu}"));
+        let terms: Vec<_> = [inline, mtu].into_iter().flatten().collect();
+        let frame = self.set_up_frame.filter(|_| !terms.is_empty())?;
+        Some(format!("{} (frame {frame})", terms.join("; ")))
+    }
+
+    /// The mount in a few words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let values =
+            |texts: &[MountText]| texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(" and ");
+        let size = |name, octets: Option<MountNumber>| {
+            octets.map(|octets| format!("{name} of up to {} octets", grouped(octets.value)))
+        };
+        let slots = self.session.map(|session| counted(session.slots.into(), "slot"));
+        let parts = [
+            (!self.versions.is_empty()).then(|| values(&self.versions)),
+            (!self.security.is_empty()).then(|| format!("sec={}", values(&self.security))),
+            size("READs", self.read_octets),
+            size("WRITEs", self.write_octets),
+            slots,
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,135 @@
+//! The mounts of `stats` and `diagnose`: versions, security, users, sizes and connections, against what tshark reads in the same captures
+//! and against captures that were made for it.
+
+use rpcrdma_answers::stats::{MountStatistics, Stats};
+use rpcrdma_dissector::{Capture, Config, Event, Events, Summary};
+
+use crate::diagnosis::{MILLISECOND, SECOND, SENDS_OF_4096, Scene, diagnose, text};
+use crate::synthetic::By::Server;
+use crate::synthetic::rpc::{Lists, MSG, NFS, message, words};
+use crate::transcode;
+use crate::twins::{ALONE, Carrier, Load};
+
+fn mounts_of(events: impl IntoIterator<Item = Event>) -> Vec<MountStatistics> {
+    let mut stats = Stats::default();
+    events.into_iter().for_each(|event| stats.event(&event));
+    stats.finish(&Summary::default()).mounts
+}
+
+fn shipped(name: &str) -> MountStatistics {
+    let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
+    let events = Events::new(Capture::from_paths([path]), Config::default());
+    let mounts = mounts_of(events.map(Result::unwrap));
+    let [mount] = &mounts[..] else { panic!("{name}: {mounts:?}") };
+    mount.clone()
+}
+
+fn made(scene: Scene) -> Vec<MountStatistics> {
+    mounts_of(crate::connections::events(&scene.records()))
+}
+
+/// Octets that tshark reads as maxread, maxwrite, rtmax, wtmax; its lease_time, and slots of its CREATE_SESSION.
+#[test]
+fn options_are_those_that_tshark_reads() {
+    let value = |number: Option<rpcrdma_answers::stats::MountNumber>| number.map(|number| number.value);
+    for (name, versions, security, lease, slots) in [
+        ("nfs3", &["NFSv3", "NFSACLv3"][..], "sys", None, None),
+        ("nfs40", &["NFSv4.0"], "sys", Some(90), None),
+        ("nfs41", &["NFSv4.1"], "sys", Some(90), Some([30, 16])),
+        ("nfs41_krb5i", &["NFSv4.1"], "krb5i", Some(90), Some([30, 16])),
+        ("iwarp_nfs41", &["NFSv4.1"], "sys", Some(90), Some([30, 16])),
+    ] {
+        let mount = shipped(name);
+        let texts = |texts: &[rpcrdma_answers::stats::MountText]| {
+            texts.iter().map(|text| text.value.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (texts(&mount.versions), texts(&mount.security)),
+            (versions.iter().map(|version| (*version).to_owned()).collect(), vec![security.to_owned()]),
+            "{name}"
+        );
+        assert_eq!(
+            (value(mount.max_read_octets), value(mount.max_write_octets)),
+            (Some(262_144), Some(262_144)),
+            "{name}"
+        );
+        assert_eq!(value(mount.read_octets), Some(131_072), "{name}");
+        assert_eq!(value(mount.lease_seconds), lease, "{name}");
+        assert_eq!(mount.session.map(|session| [session.slots, session.callback_slots]), slots, "{name}");
+        let inline = mount.inline.map(|inline| [inline.call_octets, inline.reply_octets]);
+        assert_eq!((inline, mount.connections, mount.connections_at_a_time), (Some([4096; 2]), 1, 1), "{name}");
+        let users: Vec<_> = mount.users.iter().map(|user| (user.uid, user.gid, user.machine.as_str())).collect();
+        assert_eq!(users, if security == "sys" { vec![(0, 0, "client")] } else { vec![] }, "{name}");
+        assert_eq!(texts(&mount.paths), if lease.is_some() { vec!["/"] } else { vec![] }, "{name}");
+    }
+}
+
+/// The frame of each option is the first that shows it.
+#[test]
+fn options_have_the_frames_that_show_them() {
+    let mount = shipped("nfs41");
+    let lines = mount.lines().join("\n");
+    for line in [
+        "NFSv4.1 (frame 28); sys (frame 28); 1 connection",
+        "uid 0, gid 0 of machine client (frame 28)",
+        "largest READ: 131,072 octets (frame 995), the server allows 262,144 (frame 62)",
+        "largest WRITE: 65,536 octets (frame 693), the server allows 262,144 (frame 62)",
+        "session of 30 slots, 16 of callbacks; calls of up to 266,240 octets, replies of up to 266,240 (frame 42)",
+        "lease of 90 s (frame 62)",
+    ] {
+        assert!(lines.contains(line), "{line}\n{lines}");
+    }
+    let words = text(&diagnose(&transcode::capture("nfs41"))).replace('\n', " ");
+    let mounted = "mount: NFSv4.1, sec=sys, READs of up to 131,072 octets, WRITEs of up to 65,536 octets, 30 slots";
+    assert!(words.contains(mounted), "{words}");
+}
+
+/// A call of GETATTR with this flavor and body of its credential.
+fn getattr(xid: u32, flavor: u32, body: &[u32]) -> Vec<u8> {
+    let length = 4 * body.len() as u32;
+    words(&[&[xid, 0, 2, NFS, 3, 1, flavor, length][..], body, &[0, 0, 4, 0xfeed]].concat())
+}
+
+/// Sixteen calls in flight, of three users; and one without a user, of another client.
+#[test]
+fn users_and_security_are_those_of_each_mount() {
+    let load = Load { calls: 16, carrier: Carrier::Roce };
+    let mut scene = Scene::with(load, 2, &SENDS_OF_4096);
+    // AUTH_SYS (RFC 5531 appendix A): stamp, machine name, uid, gid, no other groups.
+    let name = u32::from_be_bytes(*b"box7");
+    for number in 0..16 {
+        let xid = scene.next_xid();
+        let user = 1000 + number % 3;
+        let call = message(MSG, xid, &Lists::default(), &getattr(xid, 1, &[0, 4, name, user, 100, 0]));
+        let call = scene.send(0, crate::synthetic::By::Client, &call);
+        scene.at(SECOND + 10 * u64::from(number), &call);
+    }
+    let xid = scene.next_xid();
+    let call =
+        scene.send(1, crate::synthetic::By::Client, &message(MSG, xid, &Lists::default(), &getattr(xid, 0, &[])));
+    scene.at(SECOND, &call);
+    let [first, second] = &made(scene)[..] else { panic!() };
+    let users: Vec<_> = first.users.iter().map(|user| (user.uid, user.gid, user.machine.as_str())).collect();
+    assert_eq!(users, [(1000, 100, "box7"), (1001, 100, "box7"), (1002, 100, "box7")]);
+    let security = |mount: &MountStatistics| mount.security.iter().map(|text| text.value.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (security(first), security(second), second.users.len()),
+        (vec!["sys".to_owned()], vec!["none".to_owned()], 0)
+    );
+}
+
+/// Four connections side by side, one of which is replaced: five, and four at a time.
+#[test]
+fn connections_side_by_side_are_told_from_those_one_after_another() {
+    let mut scene = Scene::with(ALONE, 4, &SENDS_OF_4096);
+    scene.wires.iter_mut().for_each(|wire| wire.client.host = 10);
+    scene.reconnect_all(SECOND);
+    (0..4).for_each(|wire| scene.rpcs(wire, 2, (2 * SECOND, MILLISECOND), 100));
+    scene.disconnect(2, Server, 3 * SECOND);
+    scene.reconnect(2, 4 * SECOND);
+    scene.rpcs(2, 2, (5 * SECOND, MILLISECOND), 100);
+    let mounts = made(scene);
+    let mount = mounts.iter().find(|mount| mount.client == "192.0.2.10").unwrap();
+    // The first client had a connection of its own before, which nobody ended.
+    assert_eq!((mount.connections, mount.connections_at_a_time), (6, 5));
+}
