@@ -103,6 +103,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "summary",
             "record_types",
             "schema",
+            "text_tables",
             "csv",
             "parquet",
         ],

@@ -11,7 +11,7 @@
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`connections`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
 //!   (Wireshark), `anonymize` (a capture to share) and [`report`] (HTML);
-//! - [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
+//! - [`text_tables`], the tables that commands print and their columns; [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
 //!   [`schema`], [`csv`] and `parquet`.
 //!
 //! # Features
@@ -69,3 +69,4 @@ mod record_fields;
 mod record_types;
 pub mod schema;
 pub mod summary;
+pub mod text_tables;

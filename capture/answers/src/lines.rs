@@ -2,6 +2,7 @@
 
 use rpcrdma_dissector::{Address, Files, Stamp, Time};
 
+use crate::format::column::{Column, Fields, TextColumn, push};
 use crate::format::line::{DIM, Line, PLAIN};
 use crate::format::screen::Screen;
 use crate::format::time::{ShownTimes, TimeForm};
@@ -68,28 +69,65 @@ impl Lines {
         )
     }
 
+    /// The columns that lines about frames begin with.
+    fn place_columns<'a>(&self, files: &Files) -> [Column<PlaceLine<'a>>; 5] {
+        let time = self.times.heading();
+        [
+            Column::right("frame", &["frame"], 6, DIM, |row, _, text| push(text, Some(row.at.stamp.frame))),
+            Column {
+                gap: 0,
+                is_shown: files.width() > 0,
+                ..Column::left("in file", &["file", "file_frame"], place_columns(files), DIM, |row, _, text| {
+                    push(text, row.files.place(row.at.stamp.frame));
+                })
+            },
+            Column::left(time, &["time_ns"], time.len(), DIM, |row, _, text| {
+                push(text, Some(row.times.column(row.at.stamp.time)));
+            }),
+            Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, Some(row.at.connection))),
+            Column {
+                gap: 0,
+                ..Column::left("from → to", &["from", "to"], self.pair + 2, PLAIN, |row, _, text| {
+                    text.push_str(row.pair)
+                })
+            },
+        ]
+    }
+
+    /// The columns that lines about frames begin with, and others; `ends` are the fields of sender and receiver.
+    pub(super) fn text_columns<R>(ends: Fields, columns: &[Column<R>]) -> Vec<TextColumn> {
+        let [frame, place, time, connection, pair] =
+            Self::new(Screen::default(), Time::default()).place_columns(&Files::default());
+        let own = [frame, place, time, connection, Column { fields: ends, ..pair }];
+        [TextColumn::all(&own), TextColumn::all(columns)].concat()
+    }
+
     /// Begins a line: frame, seconds, connection, sender and receiver.
     pub(super) fn begin(&mut self, at: &At, files: &Files) -> Line {
         self.make_room(at.ends);
         let mut line = self.line(files, 1);
-        line.print(DIM, format_args!("{:>6} ", at.stamp.frame));
-        place(&mut line, Some(at.stamp.frame), files);
-        line.print(DIM, format_args!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
-        line.column(PLAIN, self.pair(), self.pair + 2);
+        let (times, pair) = (self.times, self.pair());
+        line.cells(&self.place_columns(files), &PlaceLine { at, files, times, pair });
         line
     }
 
-    /// Begins the heading over such lines, of which `at` is the first.
-    pub(super) fn heading(&mut self, at: &At, files: &Files) -> Line {
+    /// The heading over such lines, of which `at` is the first, with columns after those of the place.
+    pub(super) fn heading<R>(&mut self, at: &At, files: &Files, columns: &[Column<R>]) -> Line {
         self.make_room(at.ends);
         let mut line = self.line(files, 1);
-        line.push(DIM, " frame ");
-        line.column(DIM, if files.width() > 0 { "in file" } else { "" }, place_columns(files));
-        line.push(DIM, self.times.heading());
-        line.push(DIM, "  C ");
-        line.column(DIM, "from → to", self.pair + 2);
+        line.headings(&self.place_columns(files));
+        line.headings(columns);
         line
     }
+}
+
+/// Content of the columns that lines about frames begin with.
+struct PlaceLine<'a> {
+    at: &'a At,
+    files: &'a Files,
+    times: ShownTimes,
+    /// Sender and receiver.
+    pair: &'a str,
 }
 
 /// The message or transaction that a line is about.
@@ -107,23 +145,7 @@ pub(super) struct AddressPair {
     pub(super) to: Address,
 }
 
-/// Adds the file of the frame, and the frame's number in the file, if there are several files.
-fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
-    if files.width() > 0 {
-        let place = frame.and_then(|frame| files.place(frame)).unwrap_or_else(|| "-".to_owned());
-        line.column(DIM, &place, place_columns(files));
-    }
-}
-
-/// Columns of [`place`].
+/// Columns of a frame's file, and its number there: none if there is only one file.
 pub(super) const fn place_columns(files: &Files) -> usize {
     if files.width() == 0 { 0 } else { files.width() + 1 }
-}
-
-/// Adds notes to the end of a line.
-pub(super) fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
-    for (style, note) in notes {
-        line.push(PLAIN, "  ");
-        line.push(*style, note);
-    }
 }

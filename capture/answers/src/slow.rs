@@ -8,12 +8,11 @@ use rpcrdma_dissector::{Files, Phase, Phases, Recovery, TimeOut, Transaction};
 
 use crate::called::{called_within, ended};
 use crate::file_names::{FileNames, client, server};
-use crate::format::column::{Column, frame, push, push_xid};
+use crate::format::column::{Column, TextColumn, frame, push, push_xid};
 use crate::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
 use crate::format::screen::Screen;
 use crate::format::time::ShownTimes;
-use crate::lines::add;
 use crate::tries;
 
 /// Columns of a line, where the terminal has no more.
@@ -149,21 +148,21 @@ fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine<'a>>; 10] 
     [
         Column {
             gap: 2,
-            ..Column::right("ms", 9, PLAIN, |row, _, text| {
+            ..Column::right("ms", &["latency_ns"], 9, PLAIN, |row, _, text| {
                 push(text, row.transaction.latency().map(Milliseconds));
             })
         },
-        Column::left("phases", BAR, CHUNK, |row, _, text| {
+        Column::left("phases", &["phases"], BAR, CHUNK, |row, _, text| {
             text.push_str(&row.transaction.phases.as_ref().map(bar).unwrap_or_default());
         }),
-        Column::right("call", 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
-        Column::right("reply", 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
-        Column::right("C", 2, DIM, |row, _, text| push(text, Some(row.transaction.connection))),
-        Column::left("rdma_xid", 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
+        Column::right("call", &["call_frame"], 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
+        Column::right("reply", &["reply_frame"], 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
+        Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, Some(row.transaction.connection))),
+        Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
         Column {
             gap: 2,
             is_shown: shows(screen, WITH_TIME),
-            ..Column::left(time, time.len(), DIM, |row, _, text| {
+            ..Column::left(time, &["time_ns"], time.len(), DIM, |row, _, text| {
                 let began = row.transaction.began.map(|began| row.times.column(began.time).to_string());
                 text.push_str(&began.unwrap_or_default());
             })
@@ -171,23 +170,29 @@ fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine<'a>>; 10] 
         Column {
             gap: 2,
             is_shown: shows(screen, WITH_ENDS),
-            ..Column::left("client → server", ENDS, PLAIN, |row, _, text| {
+            ..Column::left("client → server", &["requester", "responder"], ENDS, PLAIN, |row, _, text| {
                 push(text, Some(format_args!("{} → {}", client(row.transaction), server(row.transaction))));
             })
         },
         // Where no file follows, what is called may take the rest of the line.
         Column {
             gap: 2,
-            ..Column::left("RPC", CALLED, NAME, |row, room, text| {
+            ..Column::left("RPC", &["operation", "operations"], CALLED, NAME, |row, room, text| {
                 let room = if row.file.is_some() { CALLED } else { room };
                 text.push_str(&called_within(room, row.transaction));
             })
         },
         Column {
             is_shown: shows_files(screen),
-            ..Column::left("file", 0, PLAIN, |row, _, text| text.push_str(row.file.as_deref().unwrap_or_default()))
+            ..Column::left("file", &["arguments.file_name", "arguments.handle.file_name"], 0, PLAIN, |row, _, text| {
+                text.push_str(row.file.as_deref().unwrap_or_default())
+            })
         },
     ]
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    TextColumn::all(&columns(Screen::default(), ShownTimes::default()))
 }
 
 /// Writes an RPC in two lines of at most 80 columns: milliseconds, phases as a bar, frames of call and reply, connection,
@@ -222,7 +227,7 @@ pub fn lines(
         let mut line = Line::new(screen.colour, WIDTH);
         line.push(PLAIN, INDENT);
         line.push(style, &text);
-        add(&mut line, &core::mem::take(&mut notes));
+        line.notes(&core::mem::take(&mut notes));
         line.write(out)?;
     }
     let frames = [&transaction.call, &transaction.reply].into_iter().filter_map(frame);

@@ -20,10 +20,13 @@ use crate::spool::with_capture_file;
 
 const TOP_HELP: &str = "\
 The columns:
-  calls       calls in the capture; then those without a reply, and RPCs that failed
+  calls       calls in the capture
+  no reply    calls without a reply
+  failed      RPCs that failed; NFS4ERR_MOVED is no failure
   read        octets of file data in results, as of READ, however they were sent
   written     octets of file data in arguments, as of WRITE
-  p50, p99    milliseconds that half of the RPCs, and 99 of 100, did not exceed, to one in a hundred
+  p50 ms      milliseconds that half of the RPCs did not exceed, to one in a hundred
+  p99 ms      milliseconds that 99 of 100 did not exceed
   time        the share of the time of all RPCs: latencies, and the waits of calls without a reply
               to the end of the capture or of their connection
 A terminal of fewer than 100 columns does not show read and written.

@@ -1,8 +1,11 @@
-//! Output of the program for others: its schema, which is committed, and manual pages and completion scripts, which packages have.
+//! Output of the program for others: its schema and the list of columns in the guide, which are committed, and manual pages and
+//! completion scripts, which packages have.
 
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
+
+use rpcrdma_answers::text_tables::{self, TextColumn};
 
 /// Returns the program's output with these arguments.
 fn printed(arguments: &[&str]) -> String {
@@ -23,6 +26,77 @@ fn the_schema_is_what_the_program_prints() {
         fs::read_to_string(&file).unwrap() == schema,
         "the schema is out of date: run this test with UPDATE_EXPECT=1 and commit the result"
     );
+}
+
+/// The lines of the guide's list around its rows.
+const COLUMNS: &str = "| column | of | `--json`, `--csv` | description |\n|---|---|---|---|\n";
+const AFTER_COLUMNS: &str = "\n\n";
+
+/// A row of the guide's list: a column that several tables have is listed once.
+struct ColumnRow {
+    column: TextColumn,
+    commands: Vec<&'static str>,
+    description: String,
+}
+
+impl ColumnRow {
+    fn all() -> Vec<Self> {
+        let mut rows: Vec<Self> = Vec::new();
+        for table in text_tables::all() {
+            for column in &table.columns {
+                let describe = |field: &&str| {
+                    let description = table.description(field);
+                    description.unwrap_or_else(|| panic!("{column:?}: no such field of {}", table.record))
+                };
+                let described: Vec<String> = column.fields.iter().map(describe).collect();
+                let [description, ..] = &described[..] else { panic!("{column:?} of {} has no field", table.command) };
+                let is_same = |row: &&mut Self| row.column == *column && row.description == *description;
+                match rows.iter_mut().find(is_same) {
+                    Some(row) => row.commands.push(table.command),
+                    None => rows.push(Self {
+                        column: *column,
+                        commands: vec![table.command],
+                        description: description.clone(),
+                    }),
+                }
+            }
+        }
+        rows
+    }
+
+    fn line(&self) -> String {
+        let names = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let (commands, fields) = (names(&self.commands), names(self.column.fields));
+        format!("| {} | {commands} | {fields} | {} |", self.column.heading, self.description)
+    }
+}
+
+/// With the environment variable `UPDATE_EXPECT` set, this test writes the list.
+#[test]
+fn the_guide_lists_the_columns_of_each_table() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../GUIDE.md");
+    let guide = fs::read_to_string(&file).unwrap();
+    let (before, rest) = guide.split_once(COLUMNS).unwrap();
+    let (listed, after) = rest.split_once(AFTER_COLUMNS).unwrap();
+    let lines: Vec<String> = ColumnRow::all().iter().map(ColumnRow::line).collect();
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, [before, COLUMNS, &lines.join("\n"), AFTER_COLUMNS, after].concat()).unwrap();
+        return;
+    }
+    let missing: Vec<&String> = lines.iter().filter(|line| !listed.lines().any(|own| own == **line)).collect();
+    assert!(missing.is_empty(), "GUIDE.md lacks columns: run this test with UPDATE_EXPECT=1\n{missing:#?}");
+    assert_eq!(listed, lines.join("\n"), "GUIDE.md lists columns that are gone: run this test with UPDATE_EXPECT=1");
+}
+
+#[test]
+fn the_help_of_top_explains_each_column() {
+    let help = printed(&["help", "top"]);
+    let tables = text_tables::all();
+    let top = tables.iter().find(|table| table.command == "top").unwrap();
+    // The last column is named after the option.
+    for TextColumn { heading, .. } in top.columns.iter().rev().skip(1) {
+        assert!(help.contains(&format!("\n  {heading:<10}  ")), "the help of top lacks {heading}");
+    }
 }
 
 /// `.ci/release` finds the commands in the same way. With debug assertions, clap checks the description of each command for `man`, and

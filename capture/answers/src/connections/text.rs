@@ -83,17 +83,17 @@ impl ConnectionLives {
     fn columns<'a>(&self, times: ShownTimes) -> [Column<LifeLine<'a>>; 7] {
         let ends = self.lives.iter().map(|life| pair(life).chars().count()).max().unwrap_or_default();
         [
-            Column::right("frame", 6, DIM, |row, _, text| push(text, Some(row.life.began.frame))),
-            Column::right(times.heading().trim_start(), times.heading().chars().count(), DIM, |row, _, text| {
+            Column::right("frame", &[], 6, DIM, |row, _, text| push(text, Some(row.life.began.frame))),
+            Column::right(times.heading().trim_start(), &[], times.heading().chars().count(), DIM, |row, _, text| {
                 push(text, Some(row.times.column(row.life.began.time)));
             }),
-            Column::right("C", 2, DIM, |row, _, text| push(text, row.life.number)),
-            Column::left("client → server", ends.max(15), PLAIN, |row, _, text| text.push_str(&pair(row.life))),
-            Column::right("asked", 5, PLAIN, |row, _, text| push(text, row.life.asked.map(|asked| asked.times))),
-            Column::right("RPCs", 6, PLAIN, |row, _, text| {
+            Column::right("C", &[], 2, DIM, |row, _, text| push(text, row.life.number)),
+            Column::left("client → server", &[], ends.max(15), PLAIN, |row, _, text| text.push_str(&pair(row.life))),
+            Column::right("asked", &[], 5, PLAIN, |row, _, text| push(text, row.life.asked.map(|asked| asked.times))),
+            Column::right("RPCs", &[], 6, PLAIN, |row, _, text| {
                 push(text, row.life.number.map(|_| row.life.rpcs));
             }),
-            Column::left("what became of it", 0, PLAIN, |row, _, text| text.push_str(&outcome(row.life))),
+            Column::left("what became of it", &[], 0, PLAIN, |row, _, text| text.push_str(&outcome(row.life))),
         ]
     }
 }

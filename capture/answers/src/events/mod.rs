@@ -4,3 +4,4 @@ mod record;
 mod text;
 
 pub use record::RecoveredObject;
+pub(crate) use text::text_columns;

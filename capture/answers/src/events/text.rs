@@ -4,7 +4,8 @@ use std::io;
 
 use rpcrdma_dissector::{Files, Recovered, RecoveryKind};
 
-use crate::format::line::{DIM, PLAIN, WARNING};
+use crate::format::column::{Column, TextColumn, push_xid};
+use crate::format::line::{PLAIN, WARNING};
 use crate::format::number::Milliseconds;
 use crate::lines::{AddressPair, At, Lines};
 
@@ -17,13 +18,30 @@ const fn at(recovered: &Recovered) -> At {
     }
 }
 
+/// The columns of a sign of loss, after those of its place.
+const fn columns() -> [Column<Recovered>; 2] {
+    [
+        Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |recovered, _, text| {
+            recovered.xid.into_iter().for_each(|xid| push_xid(text, xid));
+        }),
+        Column {
+            gap: 0,
+            ..Column::left("event", &["event"], 0, WARNING, |recovered, _, text| text.push_str(recovered.kind.name()))
+        },
+    ]
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    Lines::text_columns(&["from", "to"], &columns())
+}
+
 impl Lines {
     /// Writes the headings of the columns of [`recovered`](Self::recovered), above the `first`.
     ///
     /// # Errors
     /// Any error from writing to `out`.
     pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
-        self.heading(&at(first), files).with(DIM, "rdma_xid   event").write(out)
+        self.heading(&at(first), files, &columns()).write(out)
     }
 
     /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is
@@ -33,8 +51,7 @@ impl Lines {
     /// Any error from writing to `out`.
     pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
         let mut line = self.begin(&at(recovered), files);
-        line.column(PLAIN, &recovered.xid.map(|xid| format!("{xid:#010x}")).unwrap_or_default(), 11);
-        line.push(WARNING, recovered.kind.name());
+        line.cells(&columns(), recovered);
         match recovered.kind {
             RecoveryKind::TimedOut { silence } => {
                 line.print(PLAIN, format_args!("  after {} ms of silence", Milliseconds(silence)));

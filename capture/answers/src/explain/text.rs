@@ -11,7 +11,6 @@ use crate::called::{called_within, ended, nfs_status};
 use crate::file_names::{FileNames, escaped, hash, server};
 use crate::format::line::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped};
 use crate::format::number::{Milliseconds, grouped};
-use crate::lines::add;
 use crate::messages::tree;
 use crate::pending::PendingCall;
 use crate::slow::{done, recovered};
@@ -88,7 +87,7 @@ impl<W: io::Write> Sections<'_, W> {
         let room = line.room().saturating_sub(noted + latency.chars().count());
         line.push_within(NAME, &called_within(room, transaction), room);
         line.push(PLAIN, &latency);
-        add(&mut line, &notes);
+        line.notes(&notes);
         line.write(self.out)?;
         self.styled(PLAIN, &format!("connection {connection}, requester {from}, responder {to}"))
     }

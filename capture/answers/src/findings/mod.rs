@@ -22,6 +22,7 @@ pub use explain::{explain, list};
 pub(super) use record::FindingObject;
 pub use record::FindingTotals;
 use text::FindingsText;
+pub(crate) use text::text_columns;
 pub use totals::FindingsScope;
 pub(super) use totals::RuleTotals;
 use totals::{CONNECTIONS, Counted, Excused};

@@ -8,6 +8,7 @@ use rpcrdma_dissector::check::Blame;
 use rpcrdma_dissector::{Address, Files, Found, Time};
 
 use super::totals::{CONNECTIONS, Excused, FindingsScope, RuleTotals};
+use crate::format::column::{CellStyle, Column, TextColumn, push, push_xid};
 use crate::format::line::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
 use crate::format::screen::Screen;
 use crate::gaps::Gap;
@@ -44,6 +45,33 @@ struct Said {
     message: String,
 }
 
+/// The columns of a finding, after those of its place.
+const fn columns() -> [Column<Found>; 5] {
+    [
+        Column::left("broken by", &["blame"], 9, PLAIN, |found, _, text| text.push_str(found.blame.name())),
+        Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |found, _, text| match found.xid {
+            Some(xid) => push_xid(text, xid),
+            None => text.push('-'),
+        }),
+        Column {
+            gap: 2,
+            ..Column::right("octet", &["offset_octets"], 5, PLAIN, |found, _, text| push(text, found.offset))
+        },
+        Column {
+            gap: 2,
+            style: CellStyle::Of(|found| severity_style(found.severity)),
+            ..Column::left("severity", &["severity"], SEVERITY, PLAIN, |found, _, text| {
+                text.push_str(found.severity.name());
+            })
+        },
+        Column::left("rule", &["rule"], 0, NAME, |found, _, text| text.push_str(found.rule.slug)),
+    ]
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    Lines::text_columns(&["sender", "receiver"], &columns())
+}
+
 impl FindingsText {
     pub(super) fn new(colour: bool) -> Self {
         Self {
@@ -67,22 +95,17 @@ impl FindingsText {
         self.line(out, found, files)
     }
 
-    /// The columns: frame, seconds, connection, who sent the frame to whom, who broke the rule, `rdma_xid`, octets from
-    /// the start of the Send, severity and rule. The line below says what is wrong.
+    /// Writes a finding, and what is wrong in a line below.
     fn line(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let lines = &mut self.lines;
-        let Found { rule, severity, stamp, connection, from, to, blame, xid, offset, .. } = *found;
+        let Found { rule, stamp, connection, from, to, .. } = *found;
         let at = At { stamp, connection, ends: AddressPair { from, to } };
         if !self.begun {
             self.begun = true;
-            lines.heading(&at, files).with(DIM, "broken by rdma_xid   octet  severity rule").write(out)?;
+            lines.heading(&at, files, &columns()).write(out)?;
         }
         let mut line = lines.begin(&at, files);
-        let xid = xid.map_or("-".to_owned(), |xid| format!("{xid:#010x}"));
-        let offset = offset.map_or("-".to_owned(), |offset| offset.to_string());
-        line.print(PLAIN, format_args!("{:<9} {xid:<10} {offset:>5}  ", blame.name()));
-        line.column(severity_style(severity), severity.name(), SEVERITY + 2);
-        line.push(NAME, rule.slug);
+        line.cells(&columns(), found);
         line.write(out)?;
         let known = found
             .known()

@@ -1,4 +1,5 @@
-//! Columns of tables of text. One declaration of a column says all that the heading, each line and the width of the table need.
+//! Columns of tables of text. One declaration of a column says all that the heading, each line and the width of the table need, and
+//! names the fields of the record with the same content: the descriptions of these fields describe the column.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,20 +8,51 @@ use rpcrdma_dissector::Half;
 
 use super::line::{DIM, Line, PLAIN};
 
+/// Text before a note at the end of a line.
+const NOTE_GAP: &str = "  ";
+
 /// A column of lines that are about an `R` each.
 pub(crate) struct Column<R> {
     /// Heading, with the unit.
     pub(crate) heading: &'static str,
+    /// Paths of the fields with this content in the record of a line, such as `recovery.ns`.
+    pub(crate) fields: Fields,
     /// Width of a cell, in columns of the screen.
     pub(crate) width: usize,
     /// Width of the gap after a cell, in columns of the screen.
     pub(crate) gap: usize,
     pub(crate) align: Align,
-    pub(crate) style: Style,
+    pub(crate) style: CellStyle<R>,
     /// `false` if there is no room for the column.
     pub(crate) is_shown: bool,
     /// Appends the text of a cell; the number is the columns of the screen that are left in the line.
     pub(crate) cell: fn(&R, usize, &mut String),
+}
+
+/// Paths of fields in a record.
+pub(crate) type Fields = &'static [&'static str];
+
+/// Heading of a column of text, and the fields of the record of a line that have the content of its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextColumn {
+    /// Heading, with the unit.
+    pub heading: &'static str,
+    /// Paths of the fields, such as `recovery.ns`.
+    pub fields: Fields,
+}
+
+impl TextColumn {
+    pub(crate) fn all<R>(columns: &[Column<R>]) -> Vec<Self> {
+        columns.iter().map(|Column { heading, fields, .. }| Self { heading: heading.trim_start(), fields }).collect()
+    }
+}
+
+/// Style of the cells of a column.
+pub(crate) enum CellStyle<R> {
+    Always(Style),
+    /// A style that depends on the content of the line.
+    Of(fn(&R) -> Style),
 }
 
 /// Alignment of a cell in a column. A cell that is too wide moves the cells after it.
@@ -35,21 +67,32 @@ impl<R> Column<R> {
     /// A column of texts, with a gap of one.
     pub(crate) const fn left(
         heading: &'static str,
+        fields: Fields,
         width: usize,
         style: Style,
         cell: fn(&R, usize, &mut String),
     ) -> Self {
-        Self { heading, width, gap: 1, align: Align::Left, style, is_shown: true, cell }
+        Self {
+            heading,
+            fields,
+            width,
+            gap: 1,
+            align: Align::Left,
+            style: CellStyle::Always(style),
+            is_shown: true,
+            cell,
+        }
     }
 
     /// A column of numbers, with a gap of one.
     pub(crate) const fn right(
         heading: &'static str,
+        fields: Fields,
         width: usize,
         style: Style,
         cell: fn(&R, usize, &mut String),
     ) -> Self {
-        Self { heading, width, gap: 1, align: Align::Right, style, is_shown: true, cell }
+        Self { align: Align::Right, ..Self::left(heading, fields, width, style, cell) }
     }
 
     /// The columns of the screen that these columns take.
@@ -89,7 +132,29 @@ impl Line {
     pub(crate) fn cells<R>(&mut self, columns: &[Column<R>], row: &R) {
         for column in columns.iter().filter(|column| column.is_shown) {
             let room = self.room();
-            self.cell(column, column.style, |text| (column.cell)(row, room, text));
+            let style = match column.style {
+                CellStyle::Always(style) => style,
+                CellStyle::Of(style) => style(row),
+            };
+            self.cell(column, style, |text| (column.cell)(row, room, text));
+        }
+    }
+
+    /// Adds the cell of a last column, and notes after it. If there is not room for both, the cell is cut.
+    pub(crate) fn last_cell<R>(&mut self, column: &Column<R>, row: &R, notes: &[(Style, String)]) {
+        let limit = self.limit;
+        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + NOTE_GAP.len()).sum();
+        self.limit = limit.saturating_sub(width);
+        self.cells(core::slice::from_ref(column), row);
+        self.limit = limit;
+        self.notes(notes);
+    }
+
+    /// Adds notes to the end of the line.
+    pub(crate) fn notes(&mut self, notes: &[(Style, String)]) {
+        for (style, note) in notes {
+            self.push(PLAIN, NOTE_GAP);
+            self.push(*style, note);
         }
     }
 
@@ -117,7 +182,7 @@ mod tests {
     use super::*;
 
     fn left(width: usize) -> Column<&'static str> {
-        Column::left("h", width, PLAIN, |row, _, text| text.push_str(row))
+        Column::left("h", &[], width, PLAIN, |row, _, text| text.push_str(row))
     }
 
     fn written(columns: &[Column<&'static str>], row: Option<&'static str>) -> String {
@@ -133,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_cell_is_below_its_heading_and_a_wide_one_moves_what_follows() {
-        let right = Column { gap: 2, ..Column::right("h", 4, PLAIN, |row: &&'static str, _, text| text.push_str(row)) };
+        let right =
+            Column { gap: 2, ..Column::right("h", &[], 4, PLAIN, |row: &&'static str, _, text| text.push_str(row)) };
         let columns = [Column { gap: 2, ..left(3) }, Column { is_shown: false, ..left(9) }, right];
         assert_eq!(written(&columns, None), "h       h  |\n");
         assert_eq!(written(&columns, Some("ab")), "ab     ab  |\n");
@@ -152,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_cell_knows_how_much_of_the_line_is_left() {
-        let room = Column::right("h", 0, PLAIN, |_: &&'static str, room, text| text.push_str(&room.to_string()));
+        let room = Column::right("h", &[], 0, PLAIN, |_: &&'static str, room, text| text.push_str(&room.to_string()));
         assert_eq!(written(&[left(9), room], Some("a")), "a         70 |\n");
     }
 }

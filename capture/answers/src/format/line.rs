@@ -61,7 +61,7 @@ pub(crate) fn sentence(text: &str) -> String {
 pub(crate) struct Line {
     text: String,
     width: usize,
-    limit: usize,
+    pub(super) limit: usize,
     colour: bool,
 }
 

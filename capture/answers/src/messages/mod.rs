@@ -13,3 +13,4 @@ mod v2;
 
 pub use record::{HeaderObject, MessageObject};
 pub use terminate::TerminateObject;
+pub(crate) use text::text_columns;

@@ -10,8 +10,9 @@ use rpcrdma_dissector::nfs::Callback;
 use rpcrdma_dissector::{Captured, Decoded, Dialect, Direction, Files, Header, Message, PayloadPlace, Terminated};
 
 use crate::called::{called, failure, without_prefix};
-use crate::format::line::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
-use crate::lines::{AddressPair, At, Lines, add};
+use crate::format::column::{CellStyle, Column, TextColumn, push, push_xid};
+use crate::format::line::{CALL, CHUNK, DIM, FAULT, NAME, PLAIN, REPLY, WARNING};
+use crate::lines::{AddressPair, At, Lines};
 
 /// The place of a message.
 fn at(message: &Message) -> At {
@@ -22,13 +23,81 @@ fn at(message: &Message) -> At {
     }
 }
 
+/// The columns of a message after those of its place, before what is called.
+const fn columns() -> [Column<Message>; 4] {
+    [
+        Column {
+            style: CellStyle::Of(|message| if message.error().is_some() { FAULT } else { PLAIN }),
+            ..Column::left("proc", &["rdma_proc"], 5, PLAIN, |message, _, text| push_procedure(text, message))
+        },
+        Column {
+            gap: 0,
+            ..Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |message, _, text| match message.rdma_xid() {
+                Some(xid) => push_xid(text, xid),
+                None => text.push('?'),
+            })
+        },
+        // The heading takes the gap before it; a number of six digits leaves it.
+        Column::right("inline", &["payload_octets"], 6, PLAIN, |message, _, text| {
+            inline(message).into_iter().for_each(|octets| push(text, Some(format_args!(" {octets}"))));
+        }),
+        Column {
+            style: CellStyle::Of(|message| if direction(message) == Some(Direction::Call) { CALL } else { REPLY }),
+            ..Column::left("", &["rpc.direction"], 5, PLAIN, |message, _, text| match direction(message) {
+                Some(Direction::Call) => text.push_str("call"),
+                Some(Direction::Reply) => text.push_str("reply"),
+                None => {}
+            })
+        },
+    ]
+}
+
+/// The column of what is called, before notes on chunks and whatever is unusual.
+const fn called_column() -> Column<Message> {
+    let fields = &["rpc.operation", "rpc.operations", "reads", "writes", "reply"];
+    Column {
+        gap: 0,
+        ..Column::left("RPC, chunks", fields, 0, NAME, |message, _, text| {
+            let Some(rpc) = &message.rpc else { return };
+            // The names of operations imply NFSv4, and leave little room.
+            let name = if rpc.operations.is_empty() { rpc.name } else { Some("") };
+            text.push_str(called(name, rpc.procedure, &rpc.operations).trim_start());
+        })
+    }
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    [Lines::text_columns(&["from", "to"], &columns()), TextColumn::all(&[called_column()])].concat()
+}
+
+fn push_procedure(text: &mut String, message: &Message) {
+    match (short(message), message.prefix()) {
+        (Some(name), _) => text.push_str(name),
+        (None, Some(prefix)) => push(text, Some(prefix.procedure.0)),
+        (None, None) => text.push('?'),
+    }
+}
+
+/// Octets of the Payload stream in the Send. Without its end, a message may have any length.
+fn inline(message: &Message) -> Option<usize> {
+    let decoded = message.decode().ok().filter(|_| message.captured != Captured::Head)?;
+    let has_payload = decoded.header.place() != PayloadPlace::Nowhere;
+    has_payload.then(|| message.length.saturating_sub(decoded.header_length))
+}
+
+fn direction(message: &Message) -> Option<Direction> {
+    message.rpc.as_ref().map(|rpc| rpc.direction)
+}
+
 impl Lines {
     /// Writes the headings of the columns of [`message`](Self::message), above the `first` message.
     ///
     /// # Errors
     /// Any error from writing to `out`.
     pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
-        self.heading(&at(first), files).with(DIM, "proc  rdma_xid  inline       RPC, chunks").write(out)
+        let mut line = self.heading(&at(first), files, &columns());
+        line.headings(&[called_column()]);
+        line.write(out)
     }
 
     /// Writes a message.
@@ -41,16 +110,8 @@ impl Lines {
     /// Any error from writing to `out`.
     pub fn message(&mut self, out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
         let mut line = self.begin(&at(message), files);
-        self.header(&mut line, message);
-        let notes = notes(message);
-        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
-        if let Some(rpc) = &message.rpc {
-            let room = line.room().saturating_sub(width);
-            // The names of operations imply NFSv4, and leave little room.
-            let name = if rpc.operations.is_empty() { rpc.name } else { Some("") };
-            line.push_within(NAME, called(name, rpc.procedure, &rpc.operations).trim_start(), room);
-        }
-        add(&mut line, &notes);
+        line.cells(&columns(), message);
+        line.last_cell(&called_column(), message, &notes(message));
         line.write(out)
     }
 
@@ -64,31 +125,6 @@ impl Lines {
         line.push(FAULT, "Terminate");
         line.print(PLAIN, format_args!("  {terminate}"));
         line.write(out)
-    }
-
-    fn header(&self, line: &mut Line, message: &Message) {
-        let Some(prefix) = message.prefix() else {
-            let xid = message.rdma_xid().map_or_else(|| "?".to_owned(), |xid| format!("{xid:#010x}"));
-            line.print(PLAIN, format_args!("{:<5} {xid:<10} {:>5} {:<6}", "?", "", ""));
-            return;
-        };
-        let procedure = match short(message) {
-            Some(name) => name.to_owned(),
-            None => prefix.procedure.0.to_string(),
-        };
-        let style = if message.error().is_some() { FAULT } else { PLAIN };
-        line.column(style, &procedure, 6);
-        let has_payload = |decoded: &Decoded<'_>| decoded.header.place() != PayloadPlace::Nowhere;
-        let payload = message.decode().ok().filter(has_payload);
-        // Without its end, a message may have any length.
-        let payload = payload.filter(|_| message.captured != Captured::Head);
-        let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
-        line.print(PLAIN, format_args!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
-        match message.rpc.as_ref().map(|rpc| rpc.direction) {
-            Some(Direction::Call) => line.column(CALL, "call", 6),
-            Some(Direction::Reply) => line.column(REPLY, "reply", 6),
-            None => line.column(PLAIN, "", 6),
-        }
     }
 }
 

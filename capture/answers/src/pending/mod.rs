@@ -13,7 +13,7 @@ use rpcrdma_dissector::{
 pub use record::PendingObject;
 
 use crate::called::{called_within, operations_within};
-use crate::format::column::{Column, push, push_xid};
+use crate::format::column::{Column, TextColumn, push, push_xid};
 use crate::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::counted;
 use crate::format::time::ShownTimes;
@@ -129,14 +129,18 @@ struct PendingLine<'a> {
 /// The columns of the first line about a call.
 const fn columns<'a>() -> [Column<PendingLine<'a>>; 5] {
     [
-        Column::right("age, seconds", 14, PLAIN, |row, _, text| {
+        Column::right("age, seconds", &["age_ns", "age_at_least_ns"], 14, PLAIN, |row, _, text| {
             text.push_str(&row.call.shown_age(row.end, age_in_seconds));
         }),
-        Column::right("call", 6, DIM, |row, _, text| push(text, Some(row.call.call.frame))),
-        Column::right("C", 2, DIM, |row, _, text| push(text, Some(row.call.connection))),
-        Column::left("rdma_xid", 10, PLAIN, |row, _, text| push_xid(text, row.call.xid)),
-        Column::left("RPC", 0, NAME, |row, _, text| text.push_str(&row.call.called)),
+        Column::right("call", &["call_frame"], 6, DIM, |row, _, text| push(text, Some(row.call.call.frame))),
+        Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, Some(row.call.connection))),
+        Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |row, _, text| push_xid(text, row.call.xid)),
+        Column::left("RPC", &["operation", "operations"], 0, NAME, |row, _, text| text.push_str(&row.call.called)),
     ]
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    TextColumn::all(&columns())
 }
 
 /// Writes a call in lines of at most 80 columns: age at the end of the capture, the frame that completed

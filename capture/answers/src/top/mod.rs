@@ -8,7 +8,7 @@ use std::io;
 use rpcrdma_dissector::{Address, CaptureEnd, Half, NotRebuilt, OperationArguments, Status, Transaction};
 
 use crate::file_names::{FileNames, NamedFile, client, escaped, hash, main_arguments, server};
-use crate::format::column::{Column, push};
+use crate::format::column::{Column, TextColumn, push};
 use crate::format::line::{Line, NAME, PLAIN};
 use crate::format::number::{grouped, milliseconds, short};
 use crate::format::screen::Screen;
@@ -313,6 +313,43 @@ impl<'a> TopLine<'a> {
     }
 }
 
+/// The columns of a line; a narrow screen has no room for octets.
+fn columns<'a>(by: TopBy, screen: Screen) -> [Column<TopLine<'a>>; 9] {
+    let has_octets = screen.fits(WITH_OCTETS);
+    [
+        Column::right("calls", &["calls"], 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.calls))),
+        Column::right("no reply", &["unanswered"], 8, PLAIN, |row, _, text| {
+            text.push_str(&grouped(row.counts.unanswered))
+        }),
+        Column::right("failed", &["failed"], 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.failed))),
+        Column {
+            is_shown: has_octets,
+            ..Column::right("read", &["octets_read"], 9, PLAIN, |row, _, text| {
+                text.push_str(&short(row.counts.octets_read))
+            })
+        },
+        Column {
+            is_shown: has_octets,
+            ..Column::right("written", &["octets_written"], 9, PLAIN, |row, _, text| {
+                text.push_str(&short(row.counts.octets_written))
+            })
+        },
+        Column::right("p50 ms", &["p50_ns"], 8, PLAIN, |row, _, text| push(text, row.median.map(milliseconds))),
+        Column::right("p99 ms", &["p99_ns"], 8, PLAIN, |row, _, text| push(text, row.p99.map(milliseconds))),
+        Column {
+            gap: 2,
+            ..Column::right("time", &["share"], 6, PLAIN, |row, _, text| {
+                push(text, Some(format_args!("{:.1}%", row.share * 100.0)))
+            })
+        },
+        Column::left(by.name(), &["key"], 0, NAME, |row, _, text| text.push_str(&row.key)),
+    ]
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    TextColumn::all(&columns(TopBy::Operation, Screen::default()))
+}
+
 impl TopReport {
     /// RPCs that were not rebuilt, so that their file data is not counted.
     #[must_use]
@@ -338,7 +375,7 @@ impl TopReport {
     /// Any error from writing to `out`.
     pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
         let mut line = Line::new(screen.colour, screen.within(WIDTH));
-        let columns = self.columns(screen);
+        let columns = columns(self.by, screen);
         line.headings(&columns);
         line.write(out)?;
         for (key, counts) in &self.rows {
@@ -361,32 +398,6 @@ impl TopReport {
         let mut line = Line::new(screen.colour, screen.within(WIDTH));
         line.cells(columns, &row);
         line.write(out)
-    }
-
-    fn columns<'a>(&self, screen: Screen) -> [Column<TopLine<'a>>; 9] {
-        let has_octets = screen.fits(WITH_OCTETS);
-        [
-            Column::right("calls", 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.calls))),
-            Column::right("no reply", 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.unanswered))),
-            Column::right("failed", 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.failed))),
-            Column {
-                is_shown: has_octets,
-                ..Column::right("read", 9, PLAIN, |row, _, text| text.push_str(&short(row.counts.octets_read)))
-            },
-            Column {
-                is_shown: has_octets,
-                ..Column::right("written", 9, PLAIN, |row, _, text| text.push_str(&short(row.counts.octets_written)))
-            },
-            Column::right("p50 ms", 8, PLAIN, |row, _, text| push(text, row.median.map(milliseconds))),
-            Column::right("p99 ms", 8, PLAIN, |row, _, text| push(text, row.p99.map(milliseconds))),
-            Column {
-                gap: 2,
-                ..Column::right("time", 6, PLAIN, |row, _, text| {
-                    push(text, Some(format_args!("{:.1}%", row.share * 100.0)))
-                })
-            },
-            Column::left(self.by.name(), 0, NAME, |row, _, text| text.push_str(&row.key)),
-        ]
     }
 
     /// `true` if another row has the same name.

@@ -17,7 +17,7 @@ pub(crate) struct ArgumentsObject<'a> {
     name: &'static str,
     /// The file or directory that it is about.
     handle: Option<HandleObject<'a>>,
-    /// The name in its arguments of a file in that directory. Octets that are no UTF-8 are written as `\xff`.
+    /// The name of a file in the arguments of the operation. Octets that are no UTF-8 are written as `\xff`.
     file_name: Option<Cow<'a, str>>,
     /// The name that RENAME gives to the file.
     new_file_name: Option<Cow<'a, str>>,

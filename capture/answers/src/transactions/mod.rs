@@ -5,3 +5,4 @@ mod record;
 mod text;
 
 pub use record::{PhasesObject, TransactionObject};
+pub(crate) use text::text_columns;

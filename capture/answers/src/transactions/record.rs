@@ -24,16 +24,16 @@ pub struct TransactionObject<'a> {
     responder: EndObject,
     /// The number of the frame that completed the call, from 1; null if the capture does not hold the call.
     call_frame: Option<u64>,
-    /// The file that holds that frame.
+    /// The file that holds the frame of the call.
     call_file: Option<&'a str>,
-    /// The number of the frame in that file.
+    /// The number of the frame of the call in its file.
     call_file_frame: Option<u64>,
     /// The number of the frame that completed the reply, in the copy that the requester accepted, if the capture shows which; null
     /// if the capture does not hold the reply, or it did not arrive.
     reply_frame: Option<u64>,
-    /// The file that holds that frame.
+    /// The file that holds the frame of the reply.
     reply_file: Option<&'a str>,
-    /// The number of the frame in that file.
+    /// The number of the frame of the reply in its file.
     reply_file_frame: Option<u64>,
     /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, that of the reply.
     time_ns: Option<u64>,
@@ -43,18 +43,18 @@ pub struct TransactionObject<'a> {
     /// Nanoseconds that the RPC took at least if its call was sent before the capture began: from the first operation of the
     /// connection to the last packet of the reply. Null if the capture holds the call, or may have missed it.
     latency_at_least_ns: Option<u64>,
-    /// The parts of that time: the phases add up to it.
+    /// The phases of the latency, which add up to the whole.
     phases: Option<PhasesObject>,
     /// Reason why the phases are not known.
     phases_missing: Option<ShownObject<NotTimed>>,
-    /// Part of the time that was spent on lost packets.
+    /// Part of the latency that was spent on lost packets.
     recovery: Option<RecoveryObject<'a>>,
-    /// Reason why that is not known.
+    /// Reason why the recovery is not known.
     recovery_missing: Option<ShownObject<NotTimed>>,
     /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
     /// waited as it had been granted.
     credit_wait_ns: Option<u64>,
-    /// Reason why that is not known.
+    /// Reason why the wait for a credit is not known.
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject,

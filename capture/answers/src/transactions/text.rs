@@ -2,14 +2,15 @@
 
 use std::io;
 
-use rpcrdma_dissector::{Files, Half, NotRebuilt, Transaction};
+use rpcrdma_dissector::{Files, Half, NotRebuilt, Time, Transaction};
 
 use crate::called::{called_within, ended};
-use crate::format::column::{Column, frame, push, push_xid};
+use crate::format::column::{Column, TextColumn, frame, push, push_xid};
 use crate::format::line::{CHUNK, DIM, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
+use crate::format::screen::Screen;
 use crate::format::time::ShownTimes;
-use crate::lines::{AddressPair, At, Lines, add, place_columns};
+use crate::lines::{AddressPair, At, Lines, place_columns};
 
 /// Columns before the reason for which an RPC was not rebuilt.
 const REASON: usize = 14;
@@ -33,6 +34,16 @@ struct TransactionLine<'a> {
     pair: &'a str,
 }
 
+/// The column of what is called, before notes on how that ended.
+const fn called_column<'a>() -> Column<TransactionLine<'a>> {
+    Column {
+        gap: 0,
+        ..Column::left("RPC", &["operation", "operations"], 0, NAME, |row, room, text| {
+            text.push_str(&called_within(room.max(CALLED), row.transaction));
+        })
+    }
+}
+
 /// Appends the latency, or the least that it can have been.
 fn push_latency(text: &mut String, transaction: &Transaction) {
     match &transaction.joined {
@@ -52,12 +63,18 @@ struct TransactionColumns {
     moved: bool,
 }
 
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    let lines = Lines::new(Screen::default(), Time::default());
+    let columns = lines.of_transactions(&Files::default());
+    [TextColumn::all(&columns), TextColumn::all(&[called_column()])].concat()
+}
+
 impl Lines {
     /// The columns of transactions that there is room for, before what is called.
     fn of_transactions<'a>(&self, files: &Files) -> [Column<TransactionLine<'a>>; 11] {
         let all = self.transaction_columns(files, TransactionColumns { ends: true, moved: true });
         let without_moved = TransactionColumns { ends: true, moved: false };
-        let fits = |columns: &[_]| self.screen.fits(Column::width_of(columns) + 1 + CALLED);
+        let fits = |columns: &[_]| self.screen.fits(Column::width_of(columns) + CALLED);
         if fits(&all) {
             return all;
         }
@@ -68,38 +85,56 @@ impl Lines {
     fn transaction_columns<'a>(&self, files: &Files, shown: TransactionColumns) -> [Column<TransactionLine<'a>>; 11] {
         let (time, place, has_files) = (self.times.heading(), place_columns(files), files.width() > 0);
         [
-            Column::right("call", 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
-            Column::right("reply", 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
+            Column::right("call", &["call_frame"], 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
+            Column::right("reply", &["reply_frame"], 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
             Column {
                 gap: 0,
                 is_shown: has_files,
-                ..Column::left("call in file", place, DIM, |row, _, text| {
+                ..Column::left("call in file", &["call_file", "call_file_frame"], place, DIM, |row, _, text| {
                     push(text, frame(&row.transaction.call).and_then(|frame| row.files.place(frame)));
                 })
             },
             Column {
                 gap: 0,
                 is_shown: has_files,
-                ..Column::left("reply in file", place, DIM, |row, _, text| {
+                ..Column::left("reply in file", &["reply_file", "reply_file_frame"], place, DIM, |row, _, text| {
                     push(text, frame(&row.transaction.reply).and_then(|frame| row.files.place(frame)));
                 })
             },
-            Column::left(time, time.len(), DIM, |row, _, text| push(text, Some(row.times.column(row.at.stamp.time)))),
-            Column::right("C", 2, DIM, |row, _, text| push(text, Some(row.at.connection))),
+            Column::left(time, &["time_ns"], time.len(), DIM, |row, _, text| {
+                push(text, Some(row.times.column(row.at.stamp.time)))
+            }),
+            Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, Some(row.at.connection))),
             Column {
                 gap: 0,
                 is_shown: shown.ends,
-                ..Column::left("requester → responder", self.pair + 2, PLAIN, |row, _, text| text.push_str(row.pair))
+                ..Column::left(
+                    "requester → responder",
+                    &["requester", "responder"],
+                    self.pair + 2,
+                    PLAIN,
+                    |row, _, text| text.push_str(row.pair),
+                )
             },
-            Column::left("rdma_xid", 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
-            Column::right("ms", 9, PLAIN, |row, _, text| push_latency(text, row.transaction)),
+            Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
+            Column {
+                gap: if shown.moved { 1 } else { 2 },
+                ..Column::right("ms", &["latency_ns", "latency_at_least_ns"], 9, PLAIN, |row, _, text| {
+                    push_latency(text, row.transaction);
+                })
+            },
             Column {
                 is_shown: shown.moved,
-                ..Column::right("RDMA Read", 9, CHUNK, |row, _, text| push(text, Some(row.transaction.read_octets)))
+                ..Column::right("RDMA Read", &["rdma_read_octets"], 9, CHUNK, |row, _, text| {
+                    push(text, Some(row.transaction.read_octets));
+                })
             },
             Column {
+                gap: 2,
                 is_shown: shown.moved,
-                ..Column::right("Write", 8, CHUNK, |row, _, text| push(text, Some(row.transaction.write_octets)))
+                ..Column::right("Write", &["rdma_write_octets"], 8, CHUNK, |row, _, text| {
+                    push(text, Some(row.transaction.write_octets));
+                })
             },
         ]
     }
@@ -117,7 +152,7 @@ impl Lines {
         self.make_room(at(first).ends);
         let mut line = self.line(files, 2).within(self.screen);
         line.headings(&self.of_transactions(files));
-        line.push(DIM, " RPC");
+        line.headings(&[called_column()]);
         line.write(out)
     }
 
@@ -142,13 +177,9 @@ impl Lines {
         self.make_room(at.ends);
         let mut line = self.line(files, 2).within(self.screen);
         let (times, pair) = (self.times, self.pair());
-        line.cells(&self.of_transactions(files), &TransactionLine { transaction, at, files, times, pair });
-        line.push(PLAIN, " ");
-        let notes = ended(transaction);
-        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
-        let room = line.room().saturating_sub(width);
-        line.push_within(NAME, &called_within(room.max(CALLED), transaction), room);
-        add(&mut line, &notes);
+        let row = TransactionLine { transaction, at, files, times, pair };
+        line.cells(&self.of_transactions(files), &row);
+        line.last_cell(&called_column(), &row, &ended(transaction));
         line.write(out)?;
         for (which, half) in [("call", call), ("reply", reply)] {
             if let Some(Half { message: Err(reason), .. }) = half
