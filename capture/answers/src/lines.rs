@@ -111,7 +111,7 @@ impl Lines {
         line
     }
 
-    /// The heading over such lines, of which `at` is the first, with columns after those of the place.
+    /// The heading over such lines, of which `at` is the first: the columns of the place, and others.
     pub(super) fn heading<R>(&mut self, at: &At, files: &Files, columns: &[Column<R>]) -> Line {
         self.make_room(at.ends);
         let mut line = self.line(files, 1);
@@ -145,7 +145,7 @@ pub(super) struct AddressPair {
     pub(super) to: Address,
 }
 
-/// Columns of a frame's file, and its number there: none if there is only one file.
+/// Columns of the place of a frame in a file: none if there is only one file.
 pub(super) const fn place_columns(files: &Files) -> usize {
     if files.width() == 0 { 0 } else { files.width() + 1 }
 }

@@ -143,9 +143,9 @@ struct SlowLine<'a> {
 }
 
 /// The columns of the first line about an RPC.
-fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine<'a>>; 10] {
+fn columns<'a>(screen: Screen, times: ShownTimes) -> Vec<Column<SlowLine<'a>>> {
     let time = times.heading();
-    [
+    vec![
         Column {
             gap: 2,
             ..Column::right("ms", &["latency_ns"], 9, PLAIN, |row, _, text| {

@@ -1,5 +1,5 @@
-//! The tables that commands print as text, and their columns. `GUIDE.md` lists these, and the page that explores captures has to have
-//! those of RPCs: a test of each compares.
+//! The tables that commands print as text, and their columns. Tests compare the columns with the list in `GUIDE.md`, and the columns of
+//! RPCs with the page that explores captures.
 
 use serde_json::{Map, Value};
 

@@ -7,10 +7,11 @@ use answers::format::number::{counted, grouped};
 use answers::selection::Ends;
 use dissector::Files;
 use dissector::check::Found;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::filter::Verdict;
+use crate::heading::{self, Column, Heading};
 use crate::names::Names;
 use crate::part::Part;
 use crate::parts::Parts;
@@ -41,26 +42,45 @@ pub(crate) struct ShownFindings<'a> {
 }
 
 #[derive(Debug)]
-struct Kept {
+pub(crate) struct Kept {
     found: Found,
     /// As `rpcrdma check --json` prints it.
     record: Box<RawValue>,
     sender: String,
 }
 
-/// Column to sort findings by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum FindingColumn {
-    Rule,
-    Severity,
-    Sender,
-    Section,
-    Message,
-    Rpc,
-    #[default]
-    Frame,
+/// A column of the table of findings, whose cells the page makes of the records.
+pub(crate) struct FindingColumn {
+    heading: Heading,
+    /// Value to sort by, if the finding has one.
+    value: fn(&Kept) -> Option<Value<'_>>,
 }
+
+impl Column for FindingColumn {
+    fn heading(&self) -> &Heading {
+        &self.heading
+    }
+}
+
+impl FindingColumn {
+    const fn new(heading: Heading, value: fn(&Kept) -> Option<Value<'_>>) -> Self {
+        Self { heading, value }
+    }
+}
+
+/// The columns of the table of findings, from left to right.
+pub(crate) const COLUMNS: [FindingColumn; 7] = [
+    FindingColumn::new(Heading::text("rule", "rule"), |kept| Some(Value::Text(kept.found.rule.slug))),
+    // The severest is the first of the type, and the highest here.
+    FindingColumn::new(Heading::ranked("severity", "severity").meaning("Errors, warnings, hazards"), |kept| {
+        Some(Value::Number(u64::MAX - kept.found.severity as u64))
+    }),
+    FindingColumn::new(Heading::text("sender", "sender"), |kept| Some(Value::Text(&kept.sender))),
+    FindingColumn::new(Heading::text("section", "section"), |kept| Some(Value::Text(kept.found.rule.section))),
+    FindingColumn::new(Heading::text("message", "finding"), |kept| Some(Value::Text(&kept.found.message))),
+    FindingColumn::new(Heading::text("rpc", "RPC"), |kept| kept.found.xid.map(|xid| Value::Number(xid.into()))),
+    FindingColumn::new(Heading::number("frame", "frame"), |kept| Some(Value::Number(kept.found.stamp.frame))),
+];
 
 impl Findings {
     pub(crate) fn push(&mut self, found: Found, files: &Files, names: &mut Names) -> io::Result<()> {
@@ -78,12 +98,8 @@ impl Findings {
     }
 
     /// The findings that a query selects, in its order.
-    pub(crate) fn selected(
-        &mut self,
-        query: &Query<FindingColumn>,
-        table: &Table,
-    ) -> Result<ShownFindings<'_>, String> {
-        let filter = table.filter(&query.filter)?;
+    pub(crate) fn selected(&mut self, query: &Query, table: &Table) -> Result<ShownFindings<'_>, String> {
+        let (filter, column) = (table.filter(&query.filter)?, heading::find(&COLUMNS, &query.sort)?);
         let (mut selected, mut of_no_rpc) = (Vec::new(), 0);
         for (kept, (_, verdict)) in self.kept.iter().zip(self.parts.judge(&filter, table)) {
             match verdict {
@@ -92,29 +108,12 @@ impl Findings {
                 Verdict::Unwanted => {}
             }
         }
-        query::sort(&mut selected, query.descending, |kept| kept.value(query.sort));
+        query::sort(&mut selected, query.descending, |kept| (column.value)(kept));
         let [count, all] = [selected.len(), self.kept.len()].map(|count| grouped(count as u64));
         let of_no_rpc = (of_no_rpc > 0).then(|| format!("; without {} of no known RPC", counted(of_no_rpc, "finding")));
         Ok(ShownFindings {
             count: format!("{count} of {all} findings{}", of_no_rpc.unwrap_or_default()),
             records: selected.into_iter().map(|kept| kept.record.as_ref()).collect(),
-        })
-    }
-}
-
-impl Kept {
-    /// The value in a column, if it has one.
-    fn value(&self, column: FindingColumn) -> Option<Value<'_>> {
-        let Self { found, sender, .. } = self;
-        Some(match column {
-            FindingColumn::Rule => Value::Text(found.rule.slug),
-            // The severest is the first of the type, and the highest here.
-            FindingColumn::Severity => Value::Number(u64::MAX - found.severity as u64),
-            FindingColumn::Sender => Value::Text(sender),
-            FindingColumn::Section => Value::Text(found.rule.section),
-            FindingColumn::Message => Value::Text(&found.message),
-            FindingColumn::Rpc => Value::Number(found.xid?.into()),
-            FindingColumn::Frame => Value::Number(found.stamp.frame),
         })
     }
 }

@@ -7,6 +7,7 @@ use answers::format::number::{duration, grouped, size};
 use dissector::CaptureEnd;
 use serde::Deserialize;
 
+use crate::heading::{self, Column, Heading};
 use crate::names::Name;
 use crate::query::{self, Query, Value};
 use crate::row::Row;
@@ -27,31 +28,67 @@ pub(crate) enum GroupBy {
     Status,
 }
 
-/// Column to sort groups by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum GroupColumn {
-    Name,
-    Rpcs,
-    Waiting,
-    Failed,
-    Resent,
-    Read,
-    Written,
-    #[default]
-    Time,
-    Share,
-    Median,
-    P99,
-    Slowest,
+/// The heading of the names of groups; the title is that of the table.
+pub(crate) const NAME: Heading = Heading::text("name", "");
+
+/// A column of a table of groups, after their names.
+pub(crate) struct GroupColumn {
+    heading: Heading,
+    /// Number to sort by, if the group has one.
+    number: fn(&Group) -> Option<u64>,
+    /// Text of a number, in a table whose groups took so many nanoseconds.
+    text: fn(u64, u64) -> String,
 }
 
-/// The name of a group, and its numbers as the page shows them, in the order of [`GroupColumn`].
-pub(crate) type ShownGroup = (String, [String; 11]);
+impl Column for GroupColumn {
+    fn heading(&self) -> &Heading {
+        &self.heading
+    }
+}
+
+impl GroupColumn {
+    const fn count(name: &'static str, title: &'static str, number: fn(&Group) -> Option<u64>) -> Self {
+        Self { heading: Heading::number(name, title), number, text: |count, _| grouped(count) }
+    }
+
+    const fn size(name: &'static str, title: &'static str, number: fn(&Group) -> Option<u64>) -> Self {
+        Self { text: |octets, _| size(octets as f64), ..Self::count(name, title, number) }
+    }
+
+    const fn duration(name: &'static str, title: &'static str, number: fn(&Group) -> Option<u64>) -> Self {
+        Self { text: |nanoseconds, _| duration(nanoseconds), ..Self::count(name, title, number) }
+    }
+
+    /// The cell of a group, in a table whose groups took `all` nanoseconds.
+    fn cell(&self, group: &Group, all: u64) -> String {
+        (self.number)(group).map_or_else(|| "–".to_owned(), |number| (self.text)(number, all))
+    }
+}
+
+/// The columns of all tables of groups, after the names.
+pub(crate) const COLUMNS: [GroupColumn; 11] = [
+    GroupColumn::count("rpcs", "RPCs", |group| Some(group.calls)),
+    GroupColumn::count("waiting", "no reply", |group| Some(group.without_reply)),
+    GroupColumn::count("failed", "failed", |group| Some(group.failed)),
+    GroupColumn::count("resent", "sent again", |group| Some(group.resent_packets)),
+    GroupColumn::size("read", "RDMA Read", |group| Some(group.read_octets)),
+    GroupColumn::size("written", "RDMA Write", |group| Some(group.write_octets)),
+    GroupColumn::duration("time", "time", |group| Some(group.time_ns)),
+    GroupColumn {
+        text: |time, all| format!("{:.1} %", 100.0 * time as f64 / all.max(1) as f64),
+        ..GroupColumn::count("share", "share", |group| Some(group.time_ns))
+    },
+    GroupColumn::duration("median", "median", |group| group.p50_ns),
+    GroupColumn::duration("p99", "99 %", |group| group.p99_ns),
+    GroupColumn::duration("slowest", "slowest", |group| group.max_ns),
+];
+
+/// The name of a group, and the cells of the other columns.
+pub(crate) type ShownGroup = (String, Vec<String>);
 
 /// Counts of the RPCs of a group.
 #[derive(Debug, Default)]
-struct Group {
+pub(crate) struct Group {
     name: GroupName,
     calls: u64,
     without_reply: u64,
@@ -69,7 +106,9 @@ struct Group {
 }
 
 /// The groups of the rows that a query selects, in its order.
-pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> Result<Vec<ShownGroup>, String> {
+pub(crate) fn groups(table: &Table, query: &Query, by: GroupBy) -> Result<Vec<ShownGroup>, String> {
+    let is_by_name = query.sort == NAME.name;
+    let column = if is_by_name { None } else { Some(heading::find(&COLUMNS, &query.sort)?) };
     let mut groups: HashMap<GroupKey, Group> = HashMap::new();
     for (_, row) in table.matching(&table.filter(&query.filter)?) {
         groups.entry(GroupKey::new(&row, by)).or_default().take(&row, table.end);
@@ -79,8 +118,9 @@ pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> 
     let time = groups.iter().map(|group| group.time_ns).sum();
     let mut sorted: Vec<&Group> = groups.iter().collect();
     // Groups with the same value are in the order of their names.
-    for (column, descending) in [(GroupColumn::Name, false), (query.sort, query.descending)] {
-        query::sort(&mut sorted, descending, |group| group.value(column));
+    query::sort(&mut sorted, is_by_name && query.descending, |group| group.name.value());
+    if let Some(column) = column {
+        query::sort(&mut sorted, query.descending, |group| (column.number)(group).map(Value::Number));
     }
     Ok(sorted.into_iter().take(GROUPS).map(|group| group.shown(time)).collect())
 }
@@ -171,41 +211,8 @@ impl Group {
         Self { p50_ns: percentile(50), p99_ns: percentile(99), max_ns: latencies.last().copied(), ..self }
     }
 
-    /// The value in a column, if it has one.
-    fn value(&self, column: GroupColumn) -> Option<Value<'_>> {
-        let number = match column {
-            GroupColumn::Name => return self.name.value(),
-            GroupColumn::Rpcs => Some(self.calls),
-            GroupColumn::Waiting => Some(self.without_reply),
-            GroupColumn::Failed => Some(self.failed),
-            GroupColumn::Resent => Some(self.resent_packets),
-            GroupColumn::Read => Some(self.read_octets),
-            GroupColumn::Written => Some(self.write_octets),
-            // A share is one of the time of all groups.
-            GroupColumn::Time | GroupColumn::Share => Some(self.time_ns),
-            GroupColumn::Median => self.p50_ns,
-            GroupColumn::P99 => self.p99_ns,
-            GroupColumn::Slowest => self.max_ns,
-        };
-        number.map(Value::Number)
-    }
-
     /// Name and numbers, if all groups took `all` nanoseconds.
     fn shown(&self, all: u64) -> ShownGroup {
-        let latency = |latency: Option<u64>| latency.map_or_else(|| "–".to_owned(), duration);
-        let numbers = [
-            grouped(self.calls),
-            grouped(self.without_reply),
-            grouped(self.failed),
-            grouped(self.resent_packets),
-            size(self.read_octets as f64),
-            size(self.write_octets as f64),
-            duration(self.time_ns),
-            format!("{:.1} %", 100.0 * self.time_ns as f64 / all.max(1) as f64),
-            latency(self.p50_ns),
-            latency(self.p99_ns),
-            latency(self.max_ns),
-        ];
-        (self.name.to_string(), numbers)
+        (self.name.to_string(), COLUMNS.iter().map(|column| column.cell(self, all)).collect())
     }
 }

@@ -16,6 +16,7 @@ mod fields;
 mod filter;
 mod findings;
 mod groups;
+mod heading;
 mod names;
 mod notable;
 mod packed;
@@ -116,7 +117,7 @@ impl Viewer {
     /// # Errors
     /// The word of the filter that is wrong.
     pub fn select(&mut self, query: &str) -> Result<usize, String> {
-        self.selected = self.reading.table.select(&parse::<Query<_>>(query)?)?;
+        self.selected = self.reading.table.select(&parse::<Query>(query)?)?;
         Ok(self.selected.len())
     }
 

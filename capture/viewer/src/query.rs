@@ -5,11 +5,11 @@ use serde::Deserialize;
 /// Rows that pass a filter, sorted by a column.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Query", bound = "Column: schemars::JsonSchema + Default + serde::Serialize"))]
 #[serde(default)]
-pub(crate) struct Query<Column> {
+pub(crate) struct Query {
     pub(crate) filter: String,
-    pub(crate) sort: Column,
+    /// Name of the column.
+    pub(crate) sort: String,
     pub(crate) descending: bool,
 }
 

@@ -1,7 +1,7 @@
 //! All RPCs of a capture, and those that are selected.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use answers::diagnosis::{Cause, CauseSet};
 use answers::format::number;
@@ -10,9 +10,10 @@ use answers::report::phase_bar;
 use answers::selection::spans_frame;
 use answers::transactions::PhasesObject;
 use dissector::{CaptureEnd, Time};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::filter::Filter;
+use crate::heading::{self, Column, Heading};
 use crate::names::{Name, Names};
 use crate::packed::{self, Block};
 use crate::query::Query;
@@ -69,27 +70,129 @@ impl FoldersByName {
     }
 }
 
-/// Column to sort by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Column {
-    #[default]
-    Time,
-    Client,
-    Server,
-    Operation,
-    File,
-    Read,
-    Written,
-    Latency,
-    /// The phase that took longest, and the time in it.
-    Phases,
-    Status,
-    Recovery,
-    Frame,
+/// A column of the table.
+pub(crate) struct RpcColumn {
+    heading: Heading,
+    /// Fields of the record of an RPC with this content.
+    #[cfg_attr(not(test), allow(dead_code, reason = "the tests compare with the columns of text"))]
+    pub(crate) fields: &'static [&'static str],
+    content: RpcContent,
 }
 
-/// A row for the page: numbers as the record has them, and their text. Times are since the first frame: the page's numbers hold 53 bits.
+/// Content of a column.
+enum RpcContent {
+    /// A text, sorted by the alphabet.
+    Name(fn(&Row) -> Name),
+    /// A number and its text; the cell of a zero is empty.
+    Number(fn(&Row) -> u64, fn(u64) -> String),
+    /// A value to sort by in a capture that ends at a time, if the row has one, and the cell.
+    Own(fn(&Row, u64) -> Option<u64>, fn(&Row, &Table) -> String),
+}
+
+impl RpcColumn {
+    const fn new(heading: Heading, fields: &'static [&'static str], content: RpcContent) -> Self {
+        Self { heading, fields, content }
+    }
+
+    /// The value of a row to sort by, if there is one; `ranks` has the places of names in the alphabet.
+    fn key(&self, row: &Row, ranks: &[u32], last: u64) -> Option<u64> {
+        match self.content {
+            RpcContent::Name(name) => {
+                Some(name(row)).filter(|name| *name != Name::default()).map(|name| Names::rank(name, ranks).into())
+            }
+            RpcContent::Number(number, _) => Some(number(row)),
+            RpcContent::Own(key, _) => key(row, last),
+        }
+    }
+
+    fn cell(&self, row: &Row, table: &Table) -> String {
+        match self.content {
+            RpcContent::Name(name) => table.names.text(name(row)).to_owned(),
+            RpcContent::Number(number, text) => {
+                Some(number(row)).filter(|number| *number > 0).map(text).unwrap_or_default()
+            }
+            RpcContent::Own(_, cell) => cell(row, table),
+        }
+    }
+}
+
+impl Column for RpcColumn {
+    fn heading(&self) -> &Heading {
+        &self.heading
+    }
+}
+
+/// The columns of the table, from left to right.
+pub(crate) const COLUMNS: [RpcColumn; 12] = {
+    use RpcContent::{Name, Number, Own};
+    [
+        RpcColumn::new(
+            Heading::number("time", "time (UTC)"),
+            &["time_ns"],
+            Own(|row, _| Some(row.time), |row, table| table.time(row, TimeForm::Clock)),
+        ),
+        RpcColumn::new(Heading::text("client", "client"), &["requester", "responder"], Name(|row| row.kind.client)),
+        RpcColumn::new(Heading::text("server", "server"), &["responder", "requester"], Name(|row| row.kind.server)),
+        RpcColumn::new(Heading::text("operation", "operation"), &["operation"], Name(|row| row.kind.operation)),
+        RpcColumn::new(
+            Heading::text("file", "file"),
+            &["arguments.file_name", "arguments.handle.file_name"],
+            Name(|row| row.file),
+        ),
+        RpcColumn::new(Heading::number("read", "RDMA Read"), &["rdma_read_octets"], Number(|row| row.read, size)),
+        RpcColumn::new(
+            Heading::number("written", "RDMA Write"),
+            &["rdma_write_octets"],
+            Number(|row| row.written, size),
+        ),
+        RpcColumn::new(
+            Heading::number("latency", "latency")
+                .meaning("Latency; of a call without a reply, the time that it waited"),
+            &["latency_ns"],
+            Own(
+                |row, last| row.latency.or_else(|| row.is_waiting().then(|| last.saturating_sub(row.time))),
+                |row, _| latency(row),
+            ),
+        ),
+        RpcColumn::new(
+            Heading::ranked("phases", "phases").meaning(PHASES),
+            &["phases"],
+            // SVG of the report.
+            Own(
+                |row, _| row.phases.map(row::rank),
+                |row, _| row.phases.map(|phases| phase_bar(&phases, &row.recovery)).unwrap_or_default(),
+            ),
+        ),
+        RpcColumn::new(Heading::text("status", "status"), &["status", "nfs_status"], Name(|row| row.kind.status)),
+        RpcColumn::new(
+            Heading::number("recovery", "recovery"),
+            &["recovery.ns"],
+            Number(|row| row.recovery.total(), number::duration),
+        ),
+        RpcColumn::new(
+            Heading::number("frame", "frame"),
+            &["call_frame", "reply_frame"],
+            Number(|row| row.call.or(row.reply).unwrap_or_default(), |frame| frame.to_string()),
+        ),
+    ]
+};
+
+/// Meaning of an order by the phases.
+const PHASES: &str =
+    "The phase that took longest, in the order of the legend; RPCs with the same one by their time in it";
+
+fn latency(row: &Row) -> String {
+    match row.latency {
+        _ if row.is_waiting() => row.kind.unanswered.to_owned(),
+        latency => latency.map_or_else(|| "–".to_owned(), number::duration),
+    }
+}
+
+fn size(octets: u64) -> String {
+    number::size(octets as f64)
+}
+
+/// A row for the page: numbers as the record has them, and the cells. Times are since the first frame: the page's numbers hold 53 bits.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownRow<'a> {
@@ -103,56 +206,15 @@ pub(crate) struct ShownRow<'a> {
     resent_packets: u64,
     call_frame: Option<u64>,
     reply_frame: Option<u64>,
-    client: &'a str,
-    server: &'a str,
-    operation: &'a str,
     operations: &'a str,
-    file: &'a str,
-    status: &'a str,
     failed: bool,
     waiting: bool,
     read_octets: u64,
     write_octets: u64,
-    text: RowText,
-}
-
-/// Numbers of a row as the page shows them; empty without a value.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct RowText {
-    /// Seconds since the first frame, and the time of day.
-    time: String,
-    clock: String,
-    latency: String,
-    recovery: String,
-    read: String,
-    written: String,
-    /// SVG of the report.
-    phases: String,
-}
-
-impl RowText {
-    fn new(row: &Row, first: u64) -> Self {
-        let time = |form| {
-            let times = ShownTimes::new(form, 0).starting_at(Time(first));
-            times.column(Time(row.time)).to_string().trim_start().to_owned()
-        };
-        let if_any = |value: u64, text: fn(u64) -> String| if value > 0 { text(value) } else { String::new() };
-        let size = |octets: u64| number::size(octets as f64);
-        let latency = match row.latency {
-            _ if row.is_waiting() => row.kind.unanswered.to_owned(),
-            latency => latency.map_or_else(|| "–".to_owned(), number::duration),
-        };
-        Self {
-            time: time(TimeForm::Since),
-            clock: time(TimeForm::Clock),
-            latency,
-            recovery: if_any(row.recovery.total(), number::duration),
-            read: if_any(row.read, size),
-            written: if_any(row.written, size),
-            phases: row.phases.map(|phases| phase_bar(&phases, &row.recovery)).unwrap_or_default(),
-        }
-    }
+    /// Seconds since the first frame.
+    seconds: String,
+    /// Cells by the names of their columns.
+    cells: BTreeMap<&'static str, String>,
 }
 
 impl Table {
@@ -218,14 +280,13 @@ impl Table {
     }
 
     /// The places of the rows that a query selects, in its order.
-    pub(crate) fn select(&self, query: &Query<Column>) -> Result<Vec<u32>, String> {
-        let filter = self.filter(&query.filter)?;
+    pub(crate) fn select(&self, query: &Query) -> Result<Vec<u32>, String> {
+        let (filter, column) = (self.filter(&query.filter)?, heading::find(&COLUMNS, &query.sort)?);
         let ranks = self.names.ranks();
-        let rank = |name: Name| u64::from(Names::rank(name, &ranks));
         // A vector that grows would exist twice while it is moved, and WebAssembly gives no memory back.
         let (mut keys, mut without) = (Vec::with_capacity(self.length), Vec::new());
         for (index, row) in self.matching(&filter) {
-            match self.key(&row, query.sort, rank) {
+            match column.key(&row, &ranks, self.last) {
                 Some(key) => keys.push((key, index)),
                 None => without.push(index),
             }
@@ -238,24 +299,10 @@ impl Table {
         Ok(keys.into_iter().map(|(_, index)| index).chain(without).collect())
     }
 
-    /// The value of a row in a column, if it has one. A call without a reply has its age for a latency.
-    fn key(&self, row: &Row, column: Column, rank: impl Fn(Name) -> u64) -> Option<u64> {
-        let text = |name: Name| (name != Name::default()).then(|| rank(name));
-        let age = || row.is_waiting().then(|| self.last.saturating_sub(row.time));
-        match column {
-            Column::Time => Some(row.time),
-            Column::Client => text(row.kind.client),
-            Column::Server => text(row.kind.server),
-            Column::Operation => text(row.kind.operation),
-            Column::File => text(row.file),
-            Column::Status => text(row.kind.status),
-            Column::Read => Some(row.read),
-            Column::Written => Some(row.written),
-            Column::Latency => row.latency.or_else(age),
-            Column::Phases => row.phases.map(row::rank),
-            Column::Recovery => Some(row.recovery.total()),
-            Column::Frame => Some(row.call.or(row.reply).unwrap_or_default()),
-        }
+    /// The time of a row.
+    fn time(&self, row: &Row, form: TimeForm) -> String {
+        let times = ShownTimes::new(form, 0).starting_at(Time(self.first));
+        times.column(Time(row.time)).to_string().trim_start().to_owned()
     }
 
     /// The first row whose call or reply is in a frame, or else that waited at that time.
@@ -268,7 +315,6 @@ impl Table {
     /// A row for the page.
     pub(crate) fn shown(&self, index: u32) -> Option<ShownRow<'_>> {
         let row = self.row(index)?;
-        let text = |name| self.names.text(name);
         Some(ShownRow {
             index,
             connection: row.kind.connection,
@@ -280,17 +326,13 @@ impl Table {
             resent_packets: row.resent,
             call_frame: row.call,
             reply_frame: row.reply,
-            client: text(row.kind.client),
-            server: text(row.kind.server),
-            operation: text(row.kind.operation),
-            operations: text(row.kind.operations),
-            file: text(row.file),
-            status: text(row.kind.status),
+            operations: self.names.text(row.kind.operations),
             failed: row.kind.has_failed,
             waiting: row.is_waiting(),
             read_octets: row.read,
             write_octets: row.written,
-            text: RowText::new(&row, self.first),
+            seconds: self.time(&row, TimeForm::Since),
+            cells: COLUMNS.iter().map(|column| (column.heading.name, column.cell(&row, self))).collect(),
         })
     }
 }

@@ -5,20 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use answers::schema;
+use answers::{schema, text_tables};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use crate::explaining::Explained;
-use crate::findings::ShownFindings;
-use crate::groups::ShownGroup;
+use crate::findings::{self, ShownFindings};
+use crate::groups::{self, ShownGroup};
+use crate::heading::{Column, Heading};
 use crate::notable::{Notable, Stepped};
 use crate::query::Query;
 use crate::reading::Progress;
 use crate::saving::Format;
 use crate::shown::ShownDiagnosis;
-use crate::table::ShownRow;
+use crate::table::{self, ShownRow};
 use crate::timeline::Timeline;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/web/generated.ts");
@@ -106,6 +107,22 @@ fn comment(schema: &Value, is_own: bool, indent: &str) -> String {
     }
 }
 
+/// The headings of the page's tables.
+fn headings() -> String {
+    fn of<C: Column>(name: &str, columns: &[C]) -> String {
+        let each = columns.iter().map(|column| format!("  {},\n", serde_json::to_string(column.heading()).unwrap()));
+        format!("\nexport const {name}: readonly Heading[] = [\n{}];\n", each.collect::<String>())
+    }
+    let name = serde_json::to_string(&groups::NAME).unwrap();
+    [
+        of("RPC_COLUMNS", &table::COLUMNS),
+        format!("\nexport const GROUP_NAME: Heading = {name};\n"),
+        of("GROUP_COLUMNS", &groups::COLUMNS),
+        of("FINDING_COLUMNS", &findings::COLUMNS),
+    ]
+    .concat()
+}
+
 fn generated() -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut exported = Exported { generator, types: Vec::new() };
@@ -119,7 +136,8 @@ fn generated() -> String {
     exported.add::<Notable>("Notable");
     exported.add::<Stepped>("Stepped");
     exported.add::<Format>("SaveFormat");
-    exported.add::<Query<String>>("Query");
+    exported.add::<Query>("Query");
+    exported.add::<Heading>("Heading");
     let own = exported.generator.take_definitions(false);
     let records = schema::of_all();
     let definition = |name: &str| own.get(name).or_else(|| records["$defs"].get(name)).unwrap();
@@ -144,7 +162,32 @@ fn generated() -> String {
         };
         written.insert(name, format!("\n{}export {of_schema}\n", comment(schema, is_own, "")));
     }
-    text + &written.into_values().collect::<String>()
+    text + &written.into_values().collect::<String>() + &headings()
+}
+
+/// Fields of columns of text that the page shows elsewhere: of an RPC that is open, or in a group.
+const ELSEWHERE: [&str; 4] = ["connection", "rdma_xid", "call_file", "reply_file"];
+
+#[test]
+fn the_table_of_rpcs_has_each_column_of_the_text_tables() {
+    let tables = text_tables::all();
+    let of_rpcs = || tables.iter().filter(|table| table.record == "transaction");
+    for table in of_rpcs() {
+        for column in &table.columns {
+            let field = column.fields[0];
+            let is_shown = table::COLUMNS.iter().any(|own| own.fields.contains(&field)) || ELSEWHERE.contains(&field);
+            assert!(
+                is_shown,
+                "`{}` shows {field} as {:?}: the page lacks a column with it",
+                table.command, column.heading
+            );
+        }
+    }
+    let described = |field: &&str| of_rpcs().all(|table| table.description(field).is_some());
+    for column in &table::COLUMNS {
+        let unknown = column.fields.iter().find(|field| !described(field));
+        assert_eq!(unknown, None, "no such field of the record: column {}", column.heading().name);
+    }
 }
 
 #[test]

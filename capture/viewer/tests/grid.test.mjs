@@ -24,9 +24,11 @@ test("a million rows scroll to the last, and only the rows in view exist", async
     await tab.evaluate((count) => {
       [window.asked, window.most, window.made] = [0, 0, 0];
       const row = (index) => ({
-        index, connection: 1, xid: "0x00000001", call_frame: index + 1, reply_frame: null, client: "", server: "", operation: "", file: "",
-        status: "", failed: false, waiting: false,
-        text: { time: "0.000001", clock: "", latency: "1.00 µs", recovery: "", read: "", written: "", phases: "" },
+        index, connection: 1, xid: "0x00000001", call_frame: index + 1, reply_frame: null, failed: false, waiting: false, seconds: "0.000001",
+        cells: {
+          time: "", client: "", server: "", operation: "", file: "", read: "", written: "", latency: "1.00 µs", phases: "", status: "", recovery: "",
+          frame: String(index + 1),
+        },
       });
       const rows = async (from, length) => {
         window.asked++;

@@ -51,16 +51,17 @@ function rowOf(record, first, waits) {
   const outcome = isSuccess && nfs_status !== null ? nfs_status : status;
   const waiting = record.call !== null && record.reply === null;
   const since = BigInt(record.time_ns ?? 0) - first;
-  const [time, clock] = times(BigInt(record.time_ns), first);
+  const [seconds, time] = times(BigInt(record.time_ns), first);
   const [read, written, lost] = [record.rdma_read_octets, record.rdma_write_octets, recovery?.ns ?? 0];
   return {
-    connection, xid, time_ns: Number(since), latency_ns, phases, recovery_ns: lost, resent_packets: recovery?.resent_packets ?? 0, call_frame, reply_frame, client, server, operation,
+    connection, xid, time_ns: Number(since), latency_ns, phases, recovery_ns: lost, resent_packets: recovery?.resent_packets ?? 0, call_frame, reply_frame,
     operations: (record.operations ?? []).map(({ name }) => name).join(" "),
-    status: outcome === null ? "" : outcome.name ?? "unknown",
     // A referral sends the client to another server, and is no failure.
     failed: outcome !== null && !(isSuccess && [0, 10019].includes(nfs_status?.number ?? 0)), waiting, read_octets: read, write_octets: written,
-    text: {
-      time, clock, latency: waiting ? unanswered(waits) : latency_ns === null ? "–" : duration(latency_ns), recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
+    seconds,
+    cells: {
+      time, client, server, operation, status: outcome === null ? "" : outcome.name ?? "unknown", frame: String(call_frame ?? reply_frame),
+      latency: waiting ? unanswered(waits) : latency_ns === null ? "–" : duration(latency_ns), recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
     },
   };
 }
@@ -81,9 +82,9 @@ function compareRows(opened, name, records, pending, first) {
   assert.equal(opened.count(), `${grouped(records.length)} of ${grouped(records.length)} RPCs`, name);
   const rows = JSON.parse(opened.rows(0, count)).sort((a, b) => a.index - b.index);
   assert.equal(rows.length, records.length, name);
-  for (const [place, { index, file, text: { phases: drawing, ...text }, ...row }] of rows.entries()) {
+  for (const [place, { index, cells: { file, phases: drawing, ...cells }, ...row }] of rows.entries()) {
     const record = records[place];
-    assert.deepEqual({ ...row, text }, rowOf(record, first, waits.get(call(record))), `${name}: row ${index}`);
+    assert.deepEqual({ ...row, cells }, rowOf(record, first, waits.get(call(record))), `${name}: row ${index}`);
     assert.ok(file === "" || namesOf(record).includes(file), `${name}: ${file}`);
     // Recovery is a part of a phase, and said after it.
     const said = /aria-label="([^"]*)"/.exec(drawing)?.[1].replaceAll(/ \([^)]* of it recovery\)/g, "") ?? null;

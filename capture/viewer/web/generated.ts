@@ -80,6 +80,19 @@ export interface HandleObject {
   readonly file_name: string | null;
 }
 
+/** The heading of a column. */
+export interface Heading {
+  /** Name of the column in a query, and in the address of the page. */
+  readonly name: string;
+  readonly title: string;
+  /** `true` if the cells are numbers, which stand at the right. */
+  readonly is_number: boolean;
+  /** `true` if the largest value comes first. */
+  readonly is_descending: boolean;
+  /** Meaning of an order by the column, if the title does not say it. */
+  readonly meaning: string;
+}
+
 export interface Incomplete {
   readonly captured_octets: number;
   readonly missing: string;
@@ -174,6 +187,7 @@ export interface PropertyObject {
 /** Rows that pass a filter, sorted by a column. */
 export interface Query {
   readonly filter: string;
+  /** Name of the column. */
   readonly sort: string;
   readonly descending: boolean;
 }
@@ -200,19 +214,6 @@ export interface RecoveryObject {
   readonly unassigned_signs: number;
   readonly frames: readonly number[];
   readonly frames_left_out: number;
-}
-
-/** Numbers of a row as the page shows them; empty without a value. */
-export interface RowText {
-  /** Seconds since the first frame, and the time of day. */
-  readonly time: string;
-  readonly clock: string;
-  readonly latency: string;
-  readonly recovery: string;
-  readonly read: string;
-  readonly written: string;
-  /** SVG of the report. */
-  readonly phases: string;
 }
 
 export interface RpcObject {
@@ -292,7 +293,7 @@ export interface ShownMessage {
   readonly fields: readonly ShownField[];
 }
 
-/** A row for the page: numbers as the record has them, and their text. Times are since the first frame: the page's numbers hold 53 bits. */
+/** A row for the page: numbers as the record has them, and the cells. Times are since the first frame: the page's numbers hold 53 bits. */
 export interface ShownRow {
   readonly index: number;
   readonly connection: number;
@@ -304,17 +305,15 @@ export interface ShownRow {
   readonly resent_packets: number;
   readonly call_frame: number | null;
   readonly reply_frame: number | null;
-  readonly client: string;
-  readonly server: string;
-  readonly operation: string;
   readonly operations: string;
-  readonly file: string;
-  readonly status: string;
   readonly failed: boolean;
   readonly waiting: boolean;
   readonly read_octets: number;
   readonly write_octets: number;
-  readonly text: RowText;
+  /** Seconds since the first frame. */
+  readonly seconds: string;
+  /** Cells by the names of their columns. */
+  readonly cells: Readonly<Record<string, string>>;
 }
 
 /** A rule, as `rpcrdma check --explain` explains it. */
@@ -518,3 +517,44 @@ export interface Transaction {
   readonly each_try?: readonly TryObject[] | null;
   readonly capture_file?: string;
 }
+
+export const RPC_COLUMNS: readonly Heading[] = [
+  {"name":"time","title":"time (UTC)","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"client","title":"client","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"server","title":"server","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"operation","title":"operation","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"file","title":"file","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"read","title":"RDMA Read","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"written","title":"RDMA Write","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"latency","title":"latency","is_number":true,"is_descending":true,"meaning":"Latency; of a call without a reply, the time that it waited"},
+  {"name":"phases","title":"phases","is_number":false,"is_descending":true,"meaning":"The phase that took longest, in the order of the legend; RPCs with the same one by their time in it"},
+  {"name":"status","title":"status","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"recovery","title":"recovery","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"frame","title":"frame","is_number":true,"is_descending":true,"meaning":""},
+];
+
+export const GROUP_NAME: Heading = {"name":"name","title":"","is_number":false,"is_descending":false,"meaning":""};
+
+export const GROUP_COLUMNS: readonly Heading[] = [
+  {"name":"rpcs","title":"RPCs","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"waiting","title":"no reply","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"failed","title":"failed","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"resent","title":"sent again","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"read","title":"RDMA Read","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"written","title":"RDMA Write","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"time","title":"time","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"share","title":"share","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"median","title":"median","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"p99","title":"99 %","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"slowest","title":"slowest","is_number":true,"is_descending":true,"meaning":""},
+];
+
+export const FINDING_COLUMNS: readonly Heading[] = [
+  {"name":"rule","title":"rule","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"severity","title":"severity","is_number":false,"is_descending":true,"meaning":"Errors, warnings, hazards"},
+  {"name":"sender","title":"sender","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"section","title":"section","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"message","title":"finding","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"rpc","title":"RPC","is_number":false,"is_descending":false,"meaning":""},
+  {"name":"frame","title":"frame","is_number":true,"is_descending":true,"meaning":""},
+];

@@ -17,22 +17,6 @@ export interface GridHandlers {
   open(row: Row): void;
 }
 
-/** Content of the cells of each column. That of the phases is a drawing. */
-const CELLS: Readonly<Record<string, (row: Row, isClock: boolean) => string>> = {
-  time: ({ text }, isClock) => isClock ? text.clock : text.time,
-  client: (row) => row.client,
-  server: (row) => row.server,
-  operation: (row) => row.operation,
-  file: (row) => row.file,
-  read: ({ text }) => text.read,
-  written: ({ text }) => text.written,
-  latency: ({ text }) => text.latency,
-  phases: ({ text }) => text.phases,
-  status: (row) => row.status,
-  recovery: ({ text }) => text.recovery,
-  frame: (row) => String(row.call_frame ?? row.reply_frame ?? ""),
-};
-
 export class Grid {
   private readonly viewport = element("div", { class: "viewport", role: "grid", tabindex: "0", "aria-label": "RPCs" });
   private readonly head = element("div", { class: "row head", role: "row", "aria-rowindex": "1" });
@@ -132,8 +116,9 @@ export class Grid {
     const made = element("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": String(place + 2) });
     made.style.top = `${this.viewport.scrollTop + line * ROW}px`;
     for (const column of RPCS.columns) {
-      const content = row === undefined ? "" : CELLS[column.name]!(row, this.isClock);
-      const cell = element("div", { role: "gridcell", class: column.isNumber ? "number" : "" });
+      const content = row === undefined ? "" : column.name === "time" && !this.isClock ? row.seconds : row.cells[column.name]!;
+      const cell = element("div", { role: "gridcell", class: column.is_number ? "number" : "" });
+      // The cell of the phases is a drawing.
       if (column.name === "phases") drawing(cell, content);
       else cell.textContent = cell.title = content;
       made.append(cell);

@@ -20,7 +20,7 @@ function table(caption: string, { view, columns }: Table, { order, press }: Sort
   const head = element("tr", {}, ...columns.map((column) => heading(element("th", { scope: "col" }), column, press)));
   showOrder(head.children, order);
   const body = rows.map((cells) => element("tr", {}, ...cells.map((cell, place) =>
-    place === 0 ? element("th", { scope: "row" }, cell) : element("td", columns[place]!.isNumber ? { class: "number" } : {}, cell))));
+    place === 0 ? element("th", { scope: "row" }, cell) : element("td", columns[place]!.is_number ? { class: "number" } : {}, cell))));
   return element("table", { "data-table": view }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
 }
 

@@ -1,16 +1,8 @@
-// The tables of the page, their columns, and the orders that these give.
+// The tables of the page, and the orders that their columns give. `generated.ts` has the columns.
 import { button } from "./dom";
+import { FINDING_COLUMNS, GROUP_COLUMNS, GROUP_NAME, RPC_COLUMNS, type Heading as Column } from "./generated";
 
-export interface Column {
-  readonly name: string;
-  readonly title: string;
-  /** True if its cells are numbers, which stand at the right. */
-  readonly isNumber: boolean;
-  /** True if the largest comes first. */
-  readonly isDescending: boolean;
-  /** Meaning of an order by the column, if the title does not say it. */
-  readonly meaning: string;
-}
+export type { Heading as Column } from "./generated";
 
 export interface Order { readonly sort: string; readonly descending: boolean }
 
@@ -24,35 +16,16 @@ export interface Table {
   readonly first: Order;
 }
 
-const text = (name: string, title: string, meaning = ""): Column => ({ name, title, isNumber: false, isDescending: false, meaning });
-const ranked = (name: string, title: string, meaning: string): Column => ({ ...text(name, title, meaning), isDescending: true });
-const number = (name: string, title: string, meaning = ""): Column => ({ name, title, isNumber: true, isDescending: true, meaning });
-
 export const RPCS: Table = {
-  view: "rpcs", title: "RPCs", key: "", first: { sort: "latency", descending: true },
-  columns: [
-    number("time", "time (UTC)"), text("client", "client"), text("server", "server"), text("operation", "operation"), text("file", "file"),
-    number("read", "RDMA Read"), number("written", "RDMA Write"), number("latency", "latency", "Latency; of a call without a reply, the time that it waited"),
-    ranked("phases", "phases", "The phase that took longest, in the order of the legend; RPCs with the same one by their time in it"),
-    text("status", "status"), number("recovery", "recovery"), number("frame", "frame"),
-  ],
+  view: "rpcs", title: "RPCs", key: "", first: { sort: "latency", descending: true }, columns: RPC_COLUMNS,
 };
 
 const groups = (view: string, title: string, key: string): Table => ({
-  view, title, key, first: { sort: "time", descending: true },
-  columns: [
-    text("name", title.toLowerCase()), number("rpcs", "RPCs"), number("waiting", "no reply"), number("failed", "failed"), number("resent", "sent again"),
-    number("read", "RDMA Read"), number("written", "RDMA Write"), number("time", "time"), number("share", "share"), number("median", "median"),
-    number("p99", "99 %"), number("slowest", "slowest"),
-  ],
+  view, title, key, first: { sort: "time", descending: true }, columns: [{ ...GROUP_NAME, title: title.toLowerCase() }, ...GROUP_COLUMNS],
 });
 
 export const FINDINGS: Table = {
-  view: "findings", title: "Findings", key: "", first: { sort: "frame", descending: false },
-  columns: [
-    text("rule", "rule"), ranked("severity", "severity", "Errors, warnings, hazards"), text("sender", "sender"), text("section", "section"), text("message", "finding"),
-    text("rpc", "RPC"), number("frame", "frame"),
-  ],
+  view: "findings", title: "Findings", key: "", first: { sort: "frame", descending: false }, columns: FINDING_COLUMNS,
 };
 
 export const TABLES: readonly Table[] = [
@@ -63,13 +36,13 @@ export const TABLES: readonly Table[] = [
 export const tableOf = (view: string): Table => TABLES.find((table) => table.view === view) ?? RPCS;
 
 /** The order after the heading of a column was pressed: the other way, or by another column. */
-export const pressed = ({ sort, descending }: Order, { name, isDescending }: Column): Order =>
-  ({ sort: name, descending: name === sort ? !descending : isDescending });
+export const pressed = ({ sort, descending }: Order, { name, is_descending }: Column): Order =>
+  ({ sort: name, descending: name === sort ? !descending : is_descending });
 
 /** A button in a heading, which sorts by its column. */
 export function heading(made: HTMLElement, column: Column, press: (column: Column) => void): HTMLElement {
   made.dataset["column"] = column.name;
-  if (column.isNumber) made.classList.add("number");
+  if (column.is_number) made.classList.add("number");
   made.append(button(column.title, () => press(column), column.meaning === "" ? {} : { title: column.meaning }));
   return made;
 }

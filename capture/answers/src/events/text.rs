@@ -18,7 +18,7 @@ const fn at(recovered: &Recovered) -> At {
     }
 }
 
-/// The columns of a sign of loss, after those of its place.
+/// The columns of a sign of loss after the columns of the place.
 const fn columns() -> [Column<Recovered>; 2] {
     [
         Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |recovered, _, text| {
@@ -44,8 +44,7 @@ impl Lines {
         self.heading(&at(first), files, &columns()).write(out)
     }
 
-    /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is
-    /// about, and what it is.
+    /// Writes a sign of loss in the columns of a place, with `rdma_xid` and the kind of the sign.
     ///
     /// # Errors
     /// Any error from writing to `out`.

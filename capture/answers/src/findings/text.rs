@@ -45,7 +45,7 @@ struct Said {
     message: String,
 }
 
-/// The columns of a finding, after those of its place.
+/// The columns of a finding after the columns of the place.
 const fn columns() -> [Column<Found>; 5] {
     [
         Column::left("broken by", &["blame"], 9, PLAIN, |found, _, text| text.push_str(found.blame.name())),

@@ -23,7 +23,7 @@ fn at(message: &Message) -> At {
     }
 }
 
-/// The columns of a message after those of its place, before what is called.
+/// The columns of a message between the columns of the place and what is called.
 const fn columns() -> [Column<Message>; 4] {
     [
         Column {
@@ -78,7 +78,7 @@ fn push_procedure(text: &mut String, message: &Message) {
     }
 }
 
-/// Octets of the Payload stream in the Send. Without its end, a message may have any length.
+/// Octets of the Payload stream in the Send; `None` for a message without the end, which may have any length.
 fn inline(message: &Message) -> Option<usize> {
     let decoded = message.decode().ok().filter(|_| message.captured != Captured::Head)?;
     let has_payload = decoded.header.place() != PayloadPlace::Nowhere;

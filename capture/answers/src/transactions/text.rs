@@ -44,7 +44,7 @@ const fn called_column<'a>() -> Column<TransactionLine<'a>> {
     }
 }
 
-/// Appends the latency, or the least that it can have been.
+/// Appends the latency, or the least possible one.
 fn push_latency(text: &mut String, transaction: &Transaction) {
     match &transaction.joined {
         Some(joined) if transaction.latency().is_none() => {
@@ -57,7 +57,7 @@ fn push_latency(text: &mut String, transaction: &Transaction) {
 /// The columns of a transaction that a narrow screen has no room for.
 #[derive(Clone, Copy, Default)]
 struct TransactionColumns {
-    /// Requester and responder; without them the number of the connection says who they are.
+    /// Requester and responder, whom the number of the connection names too.
     ends: bool,
     /// Octets moved by RDMA Read and by RDMA Write.
     moved: bool,
