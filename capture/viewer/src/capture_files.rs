@@ -7,12 +7,12 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "capture-files")]
 extern "C" {
-    /// Reads octets of a file into a buffer, and returns their number.
+    /// Reads octets of a file into a buffer, and returns the number of octets.
     #[wasm_bindgen(catch, js_name = readCapture)]
     fn read_capture(file: u32, offset: f64, into: &mut [u8]) -> Result<u32, JsValue>;
 }
 
-/// A file of the page. It holds a number instead of the file, because a stream of the dissector may move to another thread.
+/// Number of a file of the page: a number instead of the file, because a stream of the dissector may move to another thread.
 struct CaptureStream {
     file: u32,
     offset: u64,
@@ -28,14 +28,14 @@ impl Read for CaptureStream {
     }
 }
 
-/// The capture in these files, which the page knows by their places in the list.
+/// The capture in these files, which the page knows by places in the list.
 pub(crate) fn capture(names: &[String]) -> Capture {
     let stream = |file| Box::new(CaptureStream { file, offset: 0 }) as Box<dyn Read + Send>;
     Capture::from_streams((0..).zip(names).map(|(file, name)| (name.clone(), stream(file))))
 }
 
-/// The places of so many files in the order of their first frames. One that cannot be read stays where it is: why is said when its turn
-/// comes.
+/// The places of so many files in the order of the files' first frames. An unreadable file keeps its place: the error is reported when
+/// reading gets there.
 pub(crate) fn order(count: u32) -> Vec<u32> {
     let beginning = |file| first_frame(CaptureStream { file, offset: 0 }).ok().flatten();
     let mut files: Vec<_> = (0..count).map(|file| (file, beginning(file))).collect();

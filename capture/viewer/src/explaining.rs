@@ -1,4 +1,4 @@
-//! A pass over the capture for one RPC: what `rpcrdma explain` shows of it.
+//! A pass over the capture for one RPC, with the content of `rpcrdma explain`.
 
 use std::io;
 
@@ -26,20 +26,20 @@ pub(crate) struct Explaining {
     names: FileNames,
 }
 
-/// An RPC with all that is known of it.
+/// An RPC with everything that the capture shows of the RPC.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Explained {
-    /// As `rpcrdma explain --json` prints it.
+    /// The record of `rpcrdma explain --json`.
     #[cfg_attr(test, schemars(schema_with = "crate::record_schemas::explain"))]
     record: Box<RawValue>,
-    /// Its XID and connection, operation and latency.
+    /// XID, connection, operation and latency.
     title: String,
-    /// As `rpcrdma explain` prints it.
+    /// The text of `rpcrdma explain`.
     text: String,
     /// The messages, field by field.
     messages: Vec<ShownMessage>,
-    /// The rules that it breaks, in the order of their findings.
+    /// The rules that the RPC breaks, in the order of the findings.
     rules: Vec<ShownRule>,
     /// HTML of the report; null if the capture holds no packet of the RPC.
     ladder: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Explained {
     files: Vec<(u64, String)>,
 }
 
-/// A rule, as `rpcrdma check --explain` explains it.
+/// A rule, with the explanations of `rpcrdma check --explain`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownRule {
@@ -113,7 +113,7 @@ impl Explaining {
     }
 }
 
-/// Returns the parts of the time of an RPC, if they are known.
+/// Returns the phases of an RPC with known phases.
 fn phases(transaction: &Transaction) -> Option<String> {
     let recovery = transaction.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
     transaction.phases.as_ref().ok().map(|phases| report::phases(phases, &recovery))

@@ -1,4 +1,4 @@
-//! The fields of a message with their octets.
+//! The fields of a message, and the octets of each.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use answers::messages::tree::{self, TreeExtent};
 use dissector::Message;
 use serde::Serialize;
 
-/// The most octets that are shown of a message: all of its header, unless that is longer than any known peer sends.
+/// The most octets that are shown of a message: the whole header, unless the header is longer than that of any known peer.
 const OCTETS: usize = 2048;
 
 /// A message of an RPC.
@@ -14,7 +14,7 @@ const OCTETS: usize = 2048;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownMessage {
     title: String,
-    /// Octets of the Send in hexadecimal digits, as far as they were captured, and the first of them.
+    /// The first captured octets of the Send in hexadecimal digits.
     octets: String,
     /// Octets beyond these.
     octets_left_out: usize,
@@ -25,13 +25,13 @@ pub(crate) struct ShownMessage {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownField {
-    /// Octets that it consists of: the first, and the one after the last. Null if they are not in the Send.
+    /// The octets of the field: the first, and the one after the last. Null for a field outside of the Send.
     octets: Option<(usize, usize)>,
-    /// Number of fields that it is part of.
+    /// Number of fields that contain this field.
     depth: usize,
     name: String,
     value: String,
-    /// `true` if it says what is wrong.
+    /// `true` for a line that says what is wrong.
     is_fault: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::names::{Name, Names};
 use crate::part::Part;
 use crate::row::{Kind, Row};
 
-/// Words without a value, with what they select.
+/// Words without a value, with the RPCs that each selects.
 pub(crate) const FLAGS: [(&str, &str); 3] = [
     ("failed", "RPCs with an error"),
     ("waiting", "calls without a reply"),
@@ -41,7 +41,7 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     selection: Selection,
-    /// Addresses of the selection as rows have them.
+    /// Addresses of the selection in the form of rows.
     clients: Vec<String>,
     servers: Vec<String>,
     cause: Vec<Cause>,
@@ -118,7 +118,7 @@ impl Filter {
         }
     }
 
-    /// The selected time in nanoseconds since the first frame; `None` where it has no end.
+    /// The selected time in nanoseconds since the first frame; `None` for an end that is open.
     pub(crate) fn times(&self, first: u64) -> [Option<u64>; 2] {
         let Window { since, until, .. } = self.selection.window(Time(first));
         [since, until].map(|time| time.map(|time| time.0.saturating_sub(first)))

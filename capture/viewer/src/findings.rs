@@ -1,4 +1,4 @@
-//! The findings, and those that are selected.
+//! The findings, and the selected ones.
 
 use std::io;
 
@@ -44,7 +44,7 @@ pub(crate) struct ShownFindings<'a> {
 #[derive(Debug)]
 pub(crate) struct Kept {
     found: Found,
-    /// As `rpcrdma check --json` prints it.
+    /// The record of `rpcrdma check --json`.
     record: Box<RawValue>,
     sender: String,
 }

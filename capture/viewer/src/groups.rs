@@ -31,7 +31,7 @@ pub(crate) enum GroupBy {
 /// The heading of the names of groups; the title is that of the table.
 pub(crate) const NAME: Heading = Heading::text("name", "");
 
-/// A column of a table of groups, after their names.
+/// A column of a table of groups, after the names.
 pub(crate) struct GroupColumn {
     heading: Heading,
     /// Number to sort by, if the group has one.

@@ -1,4 +1,4 @@
-//! Headings of the page's tables. Each table declares its columns once, with what sorts by them; `web/generated.ts` has the headings.
+//! Headings of the page's tables. Each table declares a column once, with the value to sort by; `web/generated.ts` has the headings.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The dissector for a page: reads the captures that the page was given, and answers its questions as JSON.
+//! The dissector for a page: reads the captures of the page, and answers questions as JSON.
 //!
 //! ```text
 //! files of the page ── capture_files ──→ source ─┬→ reading      rows (table), diagnosis, findings
@@ -66,7 +66,7 @@ pub struct Viewer {
 
 #[wasm_bindgen]
 impl Viewer {
-    /// A capture in files of these names, which the page reads for it.
+    /// A capture in files of these names, which the page reads.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
@@ -102,7 +102,7 @@ impl Viewer {
         json(&self.reading.progress(read, size))
     }
 
-    /// The diagnosis of what was read so far. The filter `cause=` selects what it counts.
+    /// The diagnosis of the frames read so far. The filter `cause=` selects the RPCs of a cause.
     ///
     /// # Errors
     /// None that can happen.
@@ -112,7 +112,7 @@ impl Viewer {
         json(&shown)
     }
 
-    /// Selects rows by a `Query`, and returns their number.
+    /// Selects rows by a `Query`, and returns the number of selected rows.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
@@ -121,7 +121,7 @@ impl Viewer {
         Ok(self.selected.len())
     }
 
-    /// Reads a filter and does nothing with it.
+    /// Checks the words of a filter.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
@@ -152,7 +152,7 @@ impl Viewer {
         self.selected.iter().position(|selected| *selected == index)
     }
 
-    /// A row by its place among all rows.
+    /// A row by the place among all rows.
     ///
     /// # Errors
     /// None that can happen.
@@ -271,7 +271,7 @@ impl RpcPass {
         self.0.as_mut().map_or(Ok(false), |explaining| explaining.step(frames)).map_err(text)
     }
 
-    /// The RPC with all that is known of it; `null` if it was not found.
+    /// The explained RPC; `null` if the pass did not find the RPC.
     ///
     /// # Errors
     /// A text for the user.
@@ -312,14 +312,14 @@ pub fn filter_words() -> Result<String, String> {
     json(&(KEYS, FLAGS))
 }
 
-/// The legend of the phases, as the report has it.
+/// The legend of the phases, which the report has too.
 #[wasm_bindgen]
 #[must_use]
 pub fn phase_legend() -> String {
     report::phase_legend()
 }
 
-/// The places of the page's files in the order of their first frames.
+/// The places of the page's files in the order of the files' first frames.
 #[wasm_bindgen]
 #[must_use]
 pub fn order_of_files(count: u32) -> Vec<u32> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub(crate) struct Name(u32);
 
-/// Texts in the order in which they were seen. The first is empty.
+/// Texts in the order of first sight. The first text is empty.
 #[derive(Debug)]
 pub(crate) struct Names {
     texts: Vec<Rc<str>>,
@@ -18,7 +18,7 @@ pub(crate) struct Names {
     octets: usize,
 }
 
-/// Octets that a text takes besides its own, about: its places in both tables, and its counts.
+/// Octets of overhead of a text, about: places in both tables, and counts.
 const OVERHEAD: usize = 64;
 
 impl Name {
@@ -62,7 +62,7 @@ impl Names {
         self.texts.get(name.0 as usize).map_or("", AsRef::as_ref)
     }
 
-    /// The place of each text in alphabetical order, for sorting by it.
+    /// The place of each text in alphabetical order, for sorting.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<usize> = (0..self.texts.len()).collect();
         order.sort_by(|a, b| self.texts.get(*a).cmp(&self.texts.get(*b)));

@@ -25,7 +25,7 @@ pub(crate) enum Notable {
     Waiting,
 }
 
-/// An RPC of a kind, and its place among all of that kind.
+/// An RPC of a kind, and the place among all RPCs of that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stepped {

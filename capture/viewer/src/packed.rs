@@ -1,7 +1,7 @@
-//! Rows in few octets: most of their numbers are small, and many are 0.
+//! Rows in few octets: most numbers of a row are small, and many are 0.
 //!
-//! Numbers are written seven bits at a time, the least first, and the high bit says that more follow (LEB128, as WebAssembly has it).
-//! A row takes a quarter of the memory that it takes unpacked.
+//! Numbers are written seven bits at a time, the least first, and the high bit says that more follow (LEB128, as in WebAssembly).
+//! A row takes a quarter of the memory of an unpacked row.
 
 use answers::diagnosis::CauseSet;
 use dissector::{Phase, Phases};
@@ -9,7 +9,7 @@ use dissector::{Phase, Phases};
 use crate::names::Name;
 use crate::row::{Kind, Row};
 
-/// Rows of a block: a row is found by its block and its place there.
+/// Rows of a block: block and place in the block find a row.
 pub(crate) const ROWS: usize = 1 << 12;
 
 /// Up to [`ROWS`] rows.
@@ -18,7 +18,7 @@ pub(crate) struct Block {
     octets: Vec<u8>,
     /// Beginning of each row.
     starts: Vec<u32>,
-    /// The time of the first row. The others are near to it.
+    /// The time of the first row, to which the other times are near.
     time: u64,
 }
 
@@ -45,7 +45,7 @@ impl Block {
         self.octets.capacity() + self.starts.capacity() * size_of::<u32>()
     }
 
-    /// Adds a row; `kind` is the number of its kind. Returns `false` if the row does not fit.
+    /// Adds a row; `kind` is the number of the row's kind. Returns `false` if the row does not fit.
     pub(crate) fn push(&mut self, row: &Row, kind: u32) -> bool {
         let Ok(start) = u32::try_from(self.octets.len()) else { return false };
         if self.is_full() {
@@ -119,7 +119,7 @@ impl Block {
         self.octets.push(number as u8);
     }
 
-    /// The row at a place; `kinds` has its kind at its number.
+    /// The row at a place; `kinds` has each kind at the number of the kind.
     pub(crate) fn row(&self, place: usize, kinds: &[Kind]) -> Option<Row> {
         let start = *self.starts.get(place)?;
         let mut octets = Octets(self.octets.get(start as usize..)?);
@@ -193,7 +193,7 @@ impl Octets<'_> {
         phases
     }
 
-    /// Two numbers if they are there; otherwise they are 0.
+    /// Two numbers; zeros if the flag is not set.
     fn pair(&mut self, flag: u64) -> [u64; 2] {
         if flag == 0 { [0; 2] } else { [self.number(), self.number()] }
     }
@@ -204,7 +204,7 @@ fn usual_end(time: u64, latency: Option<u64>) -> Option<u64> {
     latency.map(|latency| time.wrapping_add(latency))
 }
 
-/// A difference as a number that is small if the difference is, whichever its sign.
+/// A difference as a number that is small for small differences of either sign.
 const fn folded(difference: u64) -> u64 {
     let difference = difference.cast_signed();
     ((difference << 1) ^ (difference >> 63)).cast_unsigned()

@@ -41,7 +41,7 @@ impl Parts {
         })
     }
 
-    /// Finds the rows of the parts, unless they are known.
+    /// Finds the rows of the parts, unless the rows are known.
     fn seek(&mut self, table: &Table) {
         if self.owners.len() != self.parts.len() || self.sought_in != table.len() {
             self.owners = owners(&self.parts, table);

@@ -1,4 +1,4 @@
-//! Rows to show, and their order.
+//! Rows to show, and the order.
 
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ pub(crate) enum Value<'a> {
     Text(&'a str),
 }
 
-/// Sorts rows by their values. Rows with the same value stay in their order, and rows without one come last, either way.
+/// Sorts rows by value. Rows with the same value keep the order, and rows without a value come last, either way.
 pub(crate) fn sort<'a, Row>(rows: &mut [&'a Row], descending: bool, value: impl Fn(&'a Row) -> Option<Value<'a>>) {
     rows.sort_by(|a, b| match (value(a), value(b)) {
         (Some(a), Some(b)) if descending => b.cmp(&a),

@@ -1,4 +1,4 @@
-//! Schemas of the records in what the page reads: references to those that the dissector has.
+//! Schemas of the records in the answers to the page: references to the schemas of the dissector.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 

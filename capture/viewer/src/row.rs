@@ -1,4 +1,4 @@
-//! An RPC in the table, made of its `Transaction`. The tests compare it with the record that `rpcrdma transactions --json` prints.
+//! An RPC in the table, made of a `Transaction`. The tests compare the row with the record that `rpcrdma transactions --json` prints.
 
 use std::io;
 
@@ -23,7 +23,7 @@ fn frame(half: &Option<Half>) -> Option<u64> {
     half.as_ref().map(|half| half.stamp.frame)
 }
 
-/// The record that `write` writes, as the program prints it.
+/// The record that `write` writes, in the form of the program's output.
 pub(crate) fn record(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Box<RawValue>> {
     let mut line = Vec::new();
     write(&mut line)?;
@@ -43,9 +43,9 @@ pub(crate) struct Row {
     /// Nanoseconds from the first packet of the call to the last one, whose time is `time`.
     pub(crate) sending: u64,
     pub(crate) latency: Option<u64>,
-    /// Time of the reply, or of the end of the wait for it; `None` if the wait lasts to the end of the capture.
+    /// Time of the reply, or of the end of the wait; `None` if the wait lasts to the end of the capture.
     pub(crate) ended: Option<u64>,
-    /// They add up to the latency.
+    /// The phases, which add up to the latency.
     pub(crate) phases: Option<Phases>,
     /// The part of each phase that was spent on lost packets, and packets sent again.
     pub(crate) recovery: Phases,
@@ -75,9 +75,9 @@ pub(crate) struct Kind {
     pub(crate) status: Name,
     pub(crate) status_number: Option<u32>,
     pub(crate) has_failed: bool,
-    /// Outcome of a call without a reply; a call with one has it in `status`.
+    /// Outcome of a call without a reply; `status` is the outcome of the others.
     pub(crate) unanswered: &'static str,
-    /// `true` for a call without a reply of which the capture shows that it waited.
+    /// `true` for a call without a reply whose wait the capture shows.
     pub(crate) is_wait_known: bool,
 }
 
@@ -168,7 +168,7 @@ impl Kind {
     }
 }
 
-/// Outcome of a call without a reply, in the words of `transactions` as far as the column has room for them.
+/// Outcome of a call without a reply, in the words of `transactions`, shortened for the column.
 fn unanswered(transaction: &Transaction) -> &'static str {
     let outcome = transaction.waiting.as_ref().map_or("no reply", Waiting::outcome);
     match outcome.strip_prefix("reply ") {
@@ -178,7 +178,7 @@ fn unanswered(transaction: &Transaction) -> &'static str {
     }
 }
 
-/// Time of the reply, or of the end of the wait for it.
+/// Time of the reply, or of the end of the wait.
 fn ended(transaction: &Transaction) -> Option<u64> {
     let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
     let wait = transaction.waiting.and_then(|waiting| match waiting.end {
@@ -206,7 +206,7 @@ fn outcome(transaction: &Transaction) -> (&'static str, Option<u32>) {
 /// Bits of a time in a [rank]: 73 years of nanoseconds.
 const TIME_BITS: u32 = 61;
 
-/// A number that orders RPCs by the phase that took longest, the first one of the legend highest, and then by the time in it.
+/// A number that orders RPCs by the phase that took longest, the first one of the legend highest, and then by the time in that phase.
 /// Of phases that took the same time, the first counts.
 pub(crate) fn rank(phases: Phases) -> u64 {
     let longest = (0..).zip(Phase::ALL.into_iter().rev().map(|phase| phases.of(phase))).max_by_key(|(_, time)| *time);

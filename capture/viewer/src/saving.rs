@@ -26,18 +26,18 @@ pub(crate) enum Format {
     /// As `rpcrdma export`: RPC over TCP.
     Tcp,
     /// As `rpcrdma annotate`: all frames from the beginning of the first selected RPC to the end of the last, with comments on the
-    /// selected RPCs. Frames between them stay, because without them packets would seem to be lost.
+    /// selected RPCs. Frames in between stay, because packets would seem to be lost otherwise.
     Annotated,
 }
 
 /// The RPCs to save.
 struct Selected {
     rpcs: HashSet<RpcKey>,
-    /// Their connections and XIDs: nothing else is known of what is sent again.
+    /// Connections and XIDs of the RPCs: nothing else is known of a retransmitted packet.
     xids: HashSet<(u32, u32)>,
     /// Time of the first call.
     began: u64,
-    /// RPCs whose end was not read yet. An RPC ends when its reply is acknowledged, and a call without a reply with the capture.
+    /// RPCs whose end was not read yet. An RPC ends with the acknowledgement of the reply, and a call without a reply with the capture.
     open: Cell<usize>,
 }
 
@@ -83,7 +83,7 @@ fn began(row: &Row) -> u64 {
 pub(crate) struct Saving {
     source: Source,
     selected: Selected,
-    /// Files that the first pass could not read to their end.
+    /// Files that the first pass could not read to the end.
     known_errors: usize,
     writer: Option<Writer>,
     checker: Checker,
@@ -97,7 +97,7 @@ enum Writer {
     Annotated(Box<Annotator<Written>>),
 }
 
-/// Octets that were written, until they are taken.
+/// Octets that were written and not taken yet.
 #[derive(Clone, Debug, Default)]
 struct Written(Rc<RefCell<Vec<u8>>>);
 

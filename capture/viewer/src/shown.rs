@@ -1,4 +1,4 @@
-//! The diagnosis with its words, for the page.
+//! The diagnosis in words, for the page.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::row::record;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownDiagnosis<'a> {
-    /// As `rpcrdma diagnose --json` prints it.
+    /// The record of `rpcrdma diagnose --json`.
     #[cfg_attr(test, schemars(schema_with = "crate::record_schemas::unread"))]
     record: Box<RawValue>,
     summary: Vec<String>,
@@ -35,15 +35,15 @@ struct ShownCause<'a> {
     since: Option<String>,
     /// Words before the frames.
     examples_are: Option<String>,
-    /// Frames that show it: their numbers, and what the page calls them.
+    /// Frames that show the cause: numbers, and names on the page.
     examples: Vec<(u64, String)>,
     command: &'a str,
-    /// The filter that selects the RPCs that are counted, and their number in words; null if none are.
+    /// The filter that selects the counted RPCs, and the number of RPCs in words; null without any.
     rpcs: Option<(String, String)>,
 }
 
 impl<'a> ShownDiagnosis<'a> {
-    /// The words begin with those about a capture that was not read to its end.
+    /// Words, of which the first are about a capture that was not read to the end.
     pub(crate) fn new(diagnosis: &'a Diagnosis, stopped: Option<String>) -> io::Result<Self> {
         Ok(Self {
             record: record(|line| diagnosis.write_json(line))?,

@@ -4,13 +4,13 @@ use std::io;
 
 use dissector::{Capture, Config, Dissector, Event, Files, Frame, Summary};
 
-/// A capture, and what turns its frames into events.
+/// A capture, and the dissector that turns frames into events.
 pub(crate) struct Source {
     capture: Capture,
     dissector: Dissector,
     errors: Vec<String>,
     has_ended: bool,
-    /// Frames to read; all if it is `None`.
+    /// Number of frames to read; `None` for all.
     left: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Source {
         self.left = Some(0);
     }
 
-    /// Reads at most `frames` frames, and gives what they show to `take`; `false` at the end.
+    /// Reads at most `frames` frames, and gives the events to `take`; `false` at the end.
     pub(crate) fn step(
         &mut self,
         frames: usize,
@@ -41,7 +41,7 @@ impl Source {
         self.step_frames(frames, |_| Ok(()), take)
     }
 
-    /// The same; gives each frame to `see` before its events.
+    /// The same; gives each frame to `see` before the events of the frame.
     pub(crate) fn step_frames(
         &mut self,
         frames: usize,
@@ -82,7 +82,7 @@ impl Source {
         self.dissector.summary()
     }
 
-    /// Returns why files could not be read to their end.
+    /// Returns why files could not be read to the end.
     pub(crate) fn errors(&self) -> &[String] {
         &self.errors
     }

@@ -1,4 +1,4 @@
-//! All RPCs of a capture, and those that are selected.
+//! All RPCs of a capture, and the selection.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -19,13 +19,13 @@ use crate::packed::{self, Block};
 use crate::query::Query;
 use crate::row::{self, Kind, Row};
 
-/// The most octets of rows and texts: about four million RPCs. To sort them takes a third more.
+/// The most octets of rows and texts: about four million RPCs. Sorting takes a third more.
 const OCTETS: usize = 200_000_000;
 
-/// All RPCs of a capture, in the order in which they ended.
+/// All RPCs of a capture, in the order of their ends.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// A table grows by blocks, so that it never exists twice while it is moved.
+    /// Blocks, so that a growing table is never moved and in memory twice.
     blocks: Vec<Block>,
     /// Octets of the full blocks.
     octets: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Table {
     pub(crate) end: CaptureEnd,
     /// RPCs beyond [`OCTETS`].
     pub(crate) left_out: u64,
-    /// Causes that calls without a reply count for, by their places: only the whole capture shows them.
+    /// Causes that calls without a reply count for, by the places of the calls: only the whole capture shows such causes.
     late_causes: HashMap<u32, CauseSet>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct RpcColumn {
 enum RpcContent {
     /// A text, sorted by the alphabet.
     Name(fn(&Row) -> Name),
-    /// A number and its text; the cell of a zero is empty.
+    /// A number, and the text of a number; the cell of a zero is empty.
     Number(fn(&Row) -> u64, fn(u64) -> String),
     /// A value to sort by in a capture that ends at a time, if the row has one, and the cell.
     Own(fn(&Row, u64) -> Option<u64>, fn(&Row, &Table) -> String),
@@ -192,7 +192,7 @@ fn size(octets: u64) -> String {
     number::size(octets as f64)
 }
 
-/// A row for the page: numbers as the record has them, and the cells. Times are since the first frame: the page's numbers hold 53 bits.
+/// A row for the page: numbers of the record, and the cells. Times are since the first frame: the page's numbers hold 53 bits.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownRow<'a> {
@@ -213,7 +213,7 @@ pub(crate) struct ShownRow<'a> {
     write_octets: u64,
     /// Seconds since the first frame.
     seconds: String,
-    /// Cells by the names of their columns.
+    /// Cells by the names of the columns.
     cells: BTreeMap<&'static str, String>,
 }
 
@@ -279,7 +279,7 @@ impl Table {
         self.rows().filter(move |(_, row)| filter.matches(row, &self.names, self.first))
     }
 
-    /// The places of the rows that a query selects, in its order.
+    /// The places of the rows that a query selects, in the order of the query.
     pub(crate) fn select(&self, query: &Query) -> Result<Vec<u32>, String> {
         let (filter, column) = (self.filter(&query.filter)?, heading::find(&COLUMNS, &query.sort)?);
         let ranks = self.names.ranks();

@@ -10,7 +10,7 @@ use crate::row::Row;
 use crate::table::Table;
 use crate::traffic::Traffic;
 
-/// Charts, and the times that the page needs for a selection in them. Times are nanoseconds since the first frame.
+/// Charts, and the times that the page needs for a selection in a chart. Times are nanoseconds since the first frame.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Timeline {
@@ -25,7 +25,7 @@ pub(crate) struct Timeline {
     interval_ns: u64,
     /// Time of the last frame.
     last_ns: u64,
-    /// The time that the filter selects; null if it has no end.
+    /// The time that the filter selects; null for an end that is open.
     since_ns: Option<u64>,
     until_ns: Option<u64>,
 }

@@ -25,7 +25,7 @@ use crate::timeline::Timeline;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/web/generated.ts");
 const HEAD: &str = "// Made of the types of the dissector by `UPDATE_EXPECT=1 cargo test typescript`: do not edit.\n";
 
-/// The types that the page names, with their names there.
+/// The types that the page names, each with the name there.
 struct Exported {
     generator: SchemaGenerator,
     types: Vec<(&'static str, Value)>,
@@ -44,7 +44,7 @@ fn type_name(definition: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The types of a schema, and the definitions that it refers to.
+/// The type of a schema; `used` gets the definitions that the schema refers to.
 fn typed(schema: &Value, used: &mut BTreeSet<String>) -> String {
     if let Some(definition) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         used.insert(definition.to_owned());
@@ -87,7 +87,7 @@ fn of_kind(kind: &str, schema: &Value, used: &mut BTreeSet<String>) -> String {
     }
 }
 
-/// An interface's fields, with comments if it is one of this package.
+/// An interface's fields, with comments if the interface is one of this package.
 fn object(fields: &Map<String, Value>, required: &Value, is_own: bool, used: &mut BTreeSet<String>) -> String {
     let mut text = "{\n".to_owned();
     for (name, schema) in fields {

@@ -43,17 +43,17 @@ export interface ErrorObject {
   readonly length_needed: number | null;
 }
 
-/** An RPC with all that is known of it. */
+/** An RPC with everything that the capture shows of the RPC. */
 export interface Explained {
-  /** As `rpcrdma explain --json` prints it. */
+  /** The record of `rpcrdma explain --json`. */
   readonly record: Explain;
-  /** Its XID and connection, operation and latency. */
+  /** XID, connection, operation and latency. */
   readonly title: string;
-  /** As `rpcrdma explain` prints it. */
+  /** The text of `rpcrdma explain`. */
   readonly text: string;
   /** The messages, field by field. */
   readonly messages: readonly ShownMessage[];
-  /** The rules that it breaks, in the order of their findings. */
+  /** The rules that the RPC breaks, in the order of the findings. */
   readonly rules: readonly ShownRule[];
   /** HTML of the report; null if the capture holds no packet of the RPC. */
   readonly ladder: string | null;
@@ -246,16 +246,16 @@ export interface ShownCause {
   readonly since: string | null;
   /** Words before the frames. */
   readonly examples_are: string | null;
-  /** Frames that show it: their numbers, and what the page calls them. */
+  /** Frames that show the cause: numbers, and names on the page. */
   readonly examples: readonly (readonly [number, string])[];
   readonly command: string;
-  /** The filter that selects the RPCs that are counted, and their number in words; null if none are. */
+  /** The filter that selects the counted RPCs, and the number of RPCs in words; null without any. */
   readonly rpcs: readonly [string, string] | null;
 }
 
 /** The diagnosis: the record, and the words of the report. */
 export interface ShownDiagnosis {
-  /** As `rpcrdma diagnose --json` prints it. */
+  /** The record of `rpcrdma diagnose --json`. */
   readonly record: unknown;
   readonly summary: readonly string[];
   /** Sentence for a diagnosis without a cause. */
@@ -266,13 +266,13 @@ export interface ShownDiagnosis {
 
 /** A line of the tree that `rpcrdma explain` prints. */
 export interface ShownField {
-  /** Octets that it consists of: the first, and the one after the last. Null if they are not in the Send. */
+  /** The octets of the field: the first, and the one after the last. Null for a field outside of the Send. */
   readonly octets: readonly [number, number] | null;
-  /** Number of fields that it is part of. */
+  /** Number of fields that contain this field. */
   readonly depth: number;
   readonly name: string;
   readonly value: string;
-  /** `true` if it says what is wrong. */
+  /** `true` for a line that says what is wrong. */
   readonly is_fault: boolean;
 }
 
@@ -286,14 +286,14 @@ export interface ShownFindings {
 /** A message of an RPC. */
 export interface ShownMessage {
   readonly title: string;
-  /** Octets of the Send in hexadecimal digits, as far as they were captured, and the first of them. */
+  /** The first captured octets of the Send in hexadecimal digits. */
   readonly octets: string;
   /** Octets beyond these. */
   readonly octets_left_out: number;
   readonly fields: readonly ShownField[];
 }
 
-/** A row for the page: numbers as the record has them, and the cells. Times are since the first frame: the page's numbers hold 53 bits. */
+/** A row for the page: numbers of the record, and the cells. Times are since the first frame: the page's numbers hold 53 bits. */
 export interface ShownRow {
   readonly index: number;
   readonly connection: number;
@@ -312,11 +312,11 @@ export interface ShownRow {
   readonly write_octets: number;
   /** Seconds since the first frame. */
   readonly seconds: string;
-  /** Cells by the names of their columns. */
+  /** Cells by the names of the columns. */
   readonly cells: Readonly<Record<string, string>>;
 }
 
-/** A rule, as `rpcrdma check --explain` explains it. */
+/** A rule, with the explanations of `rpcrdma check --explain`. */
 export interface ShownRule {
   readonly rule: string;
   readonly summary: string;
@@ -324,7 +324,7 @@ export interface ShownRule {
   readonly correct: string;
 }
 
-/** An RPC of a kind, and its place among all of that kind. */
+/** An RPC of a kind, and the place among all RPCs of that kind. */
 export interface Stepped {
   readonly index: number;
   /** Counted from 1. */
@@ -340,7 +340,7 @@ export interface StretchObject {
   readonly duration_ns: number;
 }
 
-/** Charts, and the times that the page needs for a selection in them. Times are nanoseconds since the first frame. */
+/** Charts, and the times that the page needs for a selection in a chart. Times are nanoseconds since the first frame. */
 export interface Timeline {
   /** HTML of the report. */
   readonly charts: string;
@@ -353,7 +353,7 @@ export interface Timeline {
   readonly interval_ns: number;
   /** Time of the last frame. */
   readonly last_ns: number;
-  /** The time that the filter selects; null if it has no end. */
+  /** The time that the filter selects; null for an end that is open. */
   readonly since_ns: number | null;
   readonly until_ns: number | null;
 }
