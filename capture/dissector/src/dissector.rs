@@ -24,6 +24,8 @@ use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Ter
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
 use crate::mount::{Ends, Mounts, RepeatedCall};
+use crate::rpc::call_content::CallContent;
+use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
@@ -288,9 +290,9 @@ impl Dissector {
         for event in self.state.events.split_off(known) {
             match event {
                 Event::Message(message) => {
-                    if let Some(call) = self.state.mounts.note_message(&message) {
-                        self.end_earlier_tries(&call);
-                        let given_up = self.state.mounts.join(&message, call.content.as_ref());
+                    if let Some(call) = self.state.mounts.find_repeated(&message) {
+                        self.end_earlier_tries(&call, &message);
+                        let given_up = self.state.mounts.join(&message);
                         self.state.events.extend(given_up.map(Event::Transaction));
                     }
                     self.state.events.push_back(Event::Message(message));
@@ -303,17 +305,20 @@ impl Dissector {
         }
     }
 
-    /// Ends the calls of earlier connections of which a call is another try.
-    fn end_earlier_tries(&mut self, call: &RepeatedCall) {
+    /// Ends the calls of earlier connections of which `call`, in `message`, is another try.
+    fn end_earlier_tries(&mut self, call: &RepeatedCall, message: &Message) {
         for key in &call.connections {
             let known = self.state.events.len();
             let end = |connection: &Connection, session: &mut Session, state: &mut DissectorState| {
-                let Some(open) = session.open_call(call.from, call.xid) else { return };
-                let is_same = call.content.as_ref().is_some_and(|content| open.content.is_of_same_rpc(content));
-                if is_same || connection.disconnected.is_some() {
+                let Some(open) = session.open_call(call.from, call.xid) else { return false };
+                let is_same =
+                    CallContent::of_message(message).is_some_and(|content| open.content.is_of_same_rpc(&content));
+                let is_over = is_same || connection.disconnected.is_some();
+                if is_over {
                     let end = wait_end(connection).unwrap_or(WaitEnd::Connection);
                     session.end_try(open.requester, call.xid, end, &mut state.context());
                 }
+                is_over
             };
             match Connections::<Session>::is_key(*key) {
                 true => self.iwarp.change(*key, &mut self.state, end),

@@ -93,7 +93,6 @@ pub(crate) struct RepeatedCall {
     pub(crate) connections: Vec<u64>,
     pub(crate) from: Address,
     pub(crate) xid: u32,
-    pub(crate) content: Option<CallContent>,
 }
 
 /// Connections by client and server, and the earlier tries of RPCs that have not ended.
@@ -143,7 +142,7 @@ impl Mounts {
     #[inline]
     pub(crate) fn is_concerned(&mut self, event: &Event) -> bool {
         match event {
-            Event::Message(message) => self.note_message(message).is_some(),
+            Event::Message(message) => self.note_message(message),
             Event::Transaction(transaction) => {
                 may_be_repeated(transaction) || self.repeated.contains_key(&CallPlace::of(transaction))
             }
@@ -151,23 +150,28 @@ impl Mounts {
         }
     }
 
-    /// Takes a message. Returns the call in it, if that may be another try.
-    pub(crate) fn note_message(&mut self, message: &Message) -> Option<RepeatedCall> {
-        let known = self.connections.get_mut(&Ends::new(message.from, message.to))?;
-        let at = known.iter().position(|connection| connection.number == message.connection)?;
-        let later = known.get_mut(at)?;
+    /// Notes the time of a message on its connection. Returns true if the message is a call that may be another try.
+    fn note_message(&mut self, message: &Message) -> bool {
+        let ends = Ends::new(message.from, message.to);
+        let known = self.connections.get_mut(&ends).map(Vec::as_mut_slice).unwrap_or_default();
+        let Some(later) = known.iter_mut().find(|connection| connection.number == message.connection) else {
+            return false;
+        };
         later.last = message.stamp.frame;
-        let (later, xid) = (*later, message.rdma_xid()?);
-        message.credit_use.filter(|(requester, _)| *requester == message.sender)?;
-        let connections = known.iter().filter(|earlier| earlier.is_before(&later));
-        let connections: Vec<u64> = connections.map(|earlier| earlier.key).collect();
-        let name = RpcName { from: message.from, to: message.to, xid };
-        (!connections.is_empty() || self.ended.contains_key(&name)).then(|| RepeatedCall {
-            connections,
-            from: message.from,
-            xid,
-            content: CallContent::of_message(message),
+        let later = *later;
+        repeated_xid(message).is_some_and(|xid| {
+            known.iter().any(|earlier| earlier.is_before(&later))
+                || self.ended.contains_key(&RpcName { from: message.from, to: message.to, xid })
         })
+    }
+
+    /// Returns the call in a message that was [noted](Self::is_concerned), if that may be another try.
+    pub(crate) fn find_repeated(&self, message: &Message) -> Option<RepeatedCall> {
+        let known = self.connections.get(&Ends::new(message.from, message.to))?;
+        let later = known.iter().find(|connection| connection.number == message.connection)?;
+        let xid = repeated_xid(message)?;
+        let earlier = known.iter().filter(|earlier| earlier.is_before(later));
+        Some(RepeatedCall { connections: earlier.map(|earlier| earlier.key).collect(), from: message.from, xid })
     }
 
     /// Takes an RPC that has ended. Returns the RPC with the earlier tries, unless the end of the connection ended the RPC, so that another try may
@@ -189,12 +193,12 @@ impl Mounts {
     }
 
     /// Joins a call with the try that is held for it. Returns the try if that was of another RPC, which the client has given up.
-    pub(crate) fn join(&mut self, call: &Message, content: Option<&CallContent>) -> Option<Box<Transaction>> {
+    pub(crate) fn join(&mut self, call: &Message) -> Option<Box<Transaction>> {
         let (name, requester) = (RpcName { from: call.from, to: call.to, xid: call.xid() }, call.sender);
         let earlier = self.ended.remove(&name)?;
         let is_same = CallContent::of_transaction(&earlier)
-            .zip(content)
-            .is_some_and(|(earlier, later)| earlier.is_of_same_rpc(later));
+            .zip(CallContent::of_message(call))
+            .is_some_and(|(earlier, later)| earlier.is_of_same_rpc(&later));
         if !is_same {
             self.octets = self.octets.saturating_sub(octets(&earlier));
             return Some(earlier);
@@ -222,6 +226,12 @@ impl Mounts {
     pub(crate) const fn finish(&mut self) {
         self.is_finished = true;
     }
+}
+
+/// Returns the XID of a call; `None` for other messages.
+fn repeated_xid(message: &Message) -> Option<u32> {
+    message.credit_use.filter(|(requester, _)| *requester == message.sender)?;
+    message.rdma_xid()
 }
 
 /// Returns true if an RPC was not answered on the connection, and may be on another. A call that was retransmitted on the same connection

@@ -487,15 +487,16 @@ impl<S> QueuePairs<S> {
         key
     }
 
-    /// Lets `act` change the session of a connection, if the connection is followed.
+    /// Lets `act` change the session of a connection, if the connection is followed. `act` returns true after a change.
     pub(crate) fn change<H: Handler<Session = S>>(
         &mut self,
         key: u64,
         handler: &mut H,
-        act: impl FnOnce(&Connection, &mut S, &mut H),
+        act: impl FnOnce(&Connection, &mut S, &mut H) -> bool,
     ) {
-        if let Some(entry) = self.table.get_mut(key) {
-            act(&entry.connection, &mut entry.session, handler);
+        if let Some(entry) = self.table.get_mut(key)
+            && act(&entry.connection, &mut entry.session, handler)
+        {
             entry.account(handler);
         }
     }

@@ -311,17 +311,17 @@ impl<S> Connections<S> {
         key & FIRST_KEY != 0
     }
 
-    /// Lets `act` change the session of a connection, if the connection is followed.
+    /// Lets `act` change the session of a connection, if the connection is followed. `act` returns true after a change.
     pub(crate) fn change<H: Handler<Session = S>>(
         &mut self,
         key: u64,
         handler: &mut H,
-        act: impl FnOnce(&Connection, &mut S, &mut H),
+        act: impl FnOnce(&Connection, &mut S, &mut H) -> bool,
     ) {
         if let Some(entry) = self.table.get_mut(key)
             && let Some(session) = &mut entry.known.session
+            && act(&entry.known.connection, session, handler)
         {
-            act(&entry.known.connection, session, handler);
             entry.account(handler);
         }
     }
