@@ -94,7 +94,7 @@ impl Flapping {
             frames.push(stamp.frame);
         }
         let first = cut.first()?.stamp;
-        let operations: Vec<_> = cut.iter().map(|cut| cut.life.unanswered_operation).collect();
+        let operations: Vec<_> = cut.iter().map(|cut| cut.life.calls.unanswered_operation).collect();
         let operation = operations.first().copied().flatten();
         frames.truncate(FRAMES);
         (times >= FLAPS).then(|| Self {
@@ -104,7 +104,7 @@ impl Flapping {
             times: cut.len() as u64,
             first,
             last: last.unwrap_or(first),
-            unanswered: cut.iter().map(|cut| cut.life.unanswered).sum(),
+            unanswered: cut.iter().map(|cut| cut.life.calls.unanswered).sum(),
             operation: operation.filter(|operation| operations.iter().all(|other| *other == Some(*operation))),
             frames,
             longest_gap,
@@ -155,7 +155,7 @@ fn cut_short(life: &ConnectionLife) -> Option<(Side, Stamp)> {
     let RequestAnswer::Accepted(accepted) = life.answer else { return None };
     let used = life.activity.last.unwrap_or(accepted);
     let is_used = stamp.time.0.saturating_sub(used.time.0) < UNUSED;
-    (life.unanswered > 0 || by == Side::Passive && is_used).then_some((by, stamp))
+    (life.calls.unanswered > 0 || by == Side::Passive && is_used).then_some((by, stamp))
 }
 
 /// Nanoseconds after which the client asked again; requests are in the order of their beginnings.

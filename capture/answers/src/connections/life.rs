@@ -5,9 +5,8 @@ use rpcrdma_dissector::{
     Shown, Side, Stamp, Terminate, UnansweredRequest, WaitEnd, service_port,
 };
 
-use super::OpenConnection;
 use super::faults::FaultRun;
-use crate::operation_name::OperationName;
+use super::{CallCounts, OpenConnection};
 use crate::selection::TimeSpan;
 use crate::stats::ConnectionCredits;
 
@@ -95,12 +94,8 @@ pub struct ConnectionLife {
     pub is_private_data_refused: bool,
     /// Times of the messages.
     pub activity: MessageTimes,
-    /// Number of RPCs.
-    pub rpcs: u64,
-    /// Number of calls that ended with the connection.
-    pub unanswered: u64,
-    /// Operation of the last of these calls.
-    pub unanswered_operation: Option<OperationName>,
+    /// Calls of the connection.
+    pub calls: CallCounts,
     /// Signs of loss after the last message.
     pub faults: Option<FaultRun>,
     /// Reason of the Terminate message that ended the connection (iWARP).
@@ -162,9 +157,7 @@ impl ConnectionLife {
             answer: RequestAnswer::None,
             is_private_data_refused: false,
             activity: MessageTimes::default(),
-            rpcs: 0,
-            unanswered: 0,
-            unanswered_operation: None,
+            calls: CallCounts::default(),
             faults: None,
             terminate: None,
             end: LifeEnd::Never,
@@ -197,7 +190,7 @@ impl ConnectionLife {
             LifeEnd::NotCaptured => activity.last.or(answer),
             LifeEnd::Open | LifeEnd::Never => None,
         };
-        let OpenConnection { rpcs, credits, unanswered, unanswered_operation, faults, terminate } = open;
+        let OpenConnection { calls, credits, faults, terminate } = open;
         let ends = connection.ends;
         Self {
             number: Some(number),
@@ -205,9 +198,7 @@ impl ConnectionLife {
             asked: request,
             answer: answer.map_or(RequestAnswer::NotCaptured, RequestAnswer::Accepted),
             activity: *activity,
-            rpcs,
-            unanswered,
-            unanswered_operation,
+            calls,
             faults: faults.filter(|faults| activity.last.is_none_or(|last| faults.last.frame > last.frame)),
             terminate,
             end,

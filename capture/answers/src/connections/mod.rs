@@ -33,19 +33,37 @@ const MOVES: usize = 1000;
 pub struct Connections {
     lives: Vec<ConnectionLife>,
     open: BTreeMap<u32, OpenConnection>,
+    /// Places in `lives` of the connections that are over.
+    ended: BTreeMap<u32, usize>,
     moves: Vec<AddressMoved>,
     /// Requests and connections that were left out because there were too many.
     pub left_out: u64,
 }
 
+/// Calls of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallCounts {
+    /// Number of RPCs, or of the tries on this connection.
+    pub all: u64,
+    /// Number of calls that ended with the connection.
+    pub unanswered: u64,
+    /// Operation of the last of the unanswered calls.
+    pub unanswered_operation: Option<OperationName>,
+}
+
+impl CallCounts {
+    fn count(&mut self, unanswered: Option<OperationName>) {
+        self.all += 1;
+        self.unanswered += u64::from(unanswered.is_some());
+        self.unanswered_operation = unanswered.or(self.unanswered_operation);
+    }
+}
+
 /// Counts of a connection that is not over.
 #[derive(Clone, Debug, Default)]
 struct OpenConnection {
-    rpcs: u64,
+    calls: CallCounts,
     credits: ConnectionCredits,
-    unanswered: u64,
-    /// Operation of the last call without a reply.
-    unanswered_operation: Option<OperationName>,
     faults: Option<FaultRun>,
     terminate: Option<Terminate>,
 }
@@ -75,20 +93,37 @@ impl Connections {
         self.open.entry(message.connection).or_default().credits.message(message);
     }
 
-    /// Takes an RPC.
+    /// Takes an RPC: each try counts for the connection of the try.
     pub fn transaction(&mut self, transaction: &Transaction) {
-        let open = self.open.entry(transaction.connection).or_default();
-        open.rpcs += 1;
+        let tries = transaction.tries.iter().flat_map(|tries| tries.all.split_last()).flat_map(|(_, earlier)| earlier);
+        for earlier in tries {
+            self.count_call(earlier.connection, Some(OperationName::of_transaction(transaction)));
+        }
         let is_over = transaction.waiting.is_some_and(|waiting| waiting.end.is_of_connection());
-        if transaction.call.is_some() && transaction.reply.is_none() && is_over {
-            open.unanswered += 1;
-            open.unanswered_operation = Some(OperationName::of_transaction(transaction));
+        let is_unanswered = transaction.call.is_some() && transaction.reply.is_none() && is_over;
+        self.count_call(transaction.connection, is_unanswered.then(|| OperationName::of_transaction(transaction)));
+    }
+
+    /// Counts a call of a connection, with the operation if the end of the connection left the call `unanswered`. An RPC can end after
+    /// its connection: then another try might have followed.
+    fn count_call(&mut self, connection: u32, unanswered: Option<OperationName>) {
+        if let Some(open) = self.open.get_mut(&connection) {
+            return open.calls.count(unanswered);
+        }
+        let is_full = self.lives.len() >= KEPT;
+        match self.ended.get(&connection).and_then(|place| self.lives.get_mut(*place)) {
+            Some(life) => life.calls.count(unanswered),
+            None if !is_full => self.open.entry(connection).or_default().calls.count(unanswered),
+            None => {}
         }
     }
 
     fn connection(&mut self, report: &Report) {
         let Some(number) = report.number else { return };
         let open = self.open.remove(&number).unwrap_or_default();
+        if self.lives.len() < KEPT {
+            self.ended.insert(number, self.lives.len());
+        }
         self.keep(ConnectionLife::of_connection(number, report, open));
     }
 

@@ -230,7 +230,7 @@ impl<'a> ConnectionObject<'a> {
             rejection_reason: kind.and_then(|kind| kind.reason()),
             private_data_refused: life.is_private_data_refused,
             established: life.established().map(MomentObject::new),
-            rpcs: is_connection.then_some(life.rpcs),
+            rpcs: is_connection.then_some(life.calls.all),
             first_message: life.activity.first.map(MomentObject::new),
             last_message: life.activity.last.map(MomentObject::new),
             longest_idle_ns: idle.map(|idle| idle.length),
@@ -242,7 +242,7 @@ impl<'a> ConnectionObject<'a> {
                 LifeEnd::NotCaptured => "over",
             },
             end: LifeEndObject::new(life),
-            unanswered: life.unanswered,
+            unanswered: life.calls.unanswered,
             terms: life.known.as_deref().map(TermsObject::new),
         }
     }

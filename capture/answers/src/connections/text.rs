@@ -91,7 +91,7 @@ impl ConnectionLives {
             Column::left("client → server", &[], ends.max(15), PLAIN, |row, _, text| text.push_str(&pair(row.life))),
             Column::right("asked", &[], 5, PLAIN, |row, _, text| push(text, row.life.asked.map(|asked| asked.times))),
             Column::right("RPCs", &[], 6, PLAIN, |row, _, text| {
-                push(text, row.life.number.map(|_| row.life.rpcs));
+                push(text, row.life.number.map(|_| row.life.calls.all));
             }),
             Column::left("what became of it", &[], 0, PLAIN, |row, _, text| text.push_str(&outcome(row.life))),
         ]
@@ -122,7 +122,7 @@ fn outcome(life: &ConnectionLife) -> String {
         (RequestAnswer::Received, _) => "received by the server (MRA), not decided".to_owned(),
         (RequestAnswer::None, LifeEnd::Never) => "no answer".to_owned(),
         (_, LifeEnd::EndedBy { by, how, .. }) => {
-            let unanswered = match life.unanswered {
+            let unanswered = match life.calls.unanswered {
                 0 => String::new(),
                 calls => format!(", {} without a reply", counted(calls, "call")),
             };
