@@ -22,7 +22,7 @@ const CROWD_OVER_TCP: Load = Load { calls: 16, carrier: Carrier::Iwarp };
 const MINUTE: u64 = 60 * SECOND;
 
 /// Frames of raw IP packets at these times, in microseconds.
-fn frames(packets: &[(u64, Packet)]) -> Vec<Record> {
+pub(crate) fn frames(packets: &[(u64, Packet)]) -> Vec<Record> {
     let frame = |(time, data): &(u64, Packet)| Record {
         time_ns: time * 1000,
         link: 101,

@@ -8,6 +8,8 @@ use rpcrdma_dissector::{
 use serde_json::Value;
 
 use crate::command::{run, stdout};
+use crate::connections::frames;
+use crate::diagnosis::{causes, diagnose};
 use crate::situations::mount::{Carrier, Mount, NOENT, server_ends};
 use crate::situations::path;
 use crate::synthetic::By::{Client, Server};
@@ -270,5 +272,39 @@ fn diagnose_says_who_ended_connections_and_whose_failure_it_is() {
         ] {
             assert!(evidence.contains(words), "{name}: {evidence}");
         }
+    }
+}
+
+/// Four connections: on each the server ends the connection with two calls in flight, which the client makes again on the next.
+#[test]
+fn connections_that_end_with_calls_made_again_are_one_cause() {
+    for carrier in Carrier::ALL {
+        let mut mount = Mount::new(carrier);
+        for place in 0..4 {
+            let (connection, start, xid) = (place + 1, place as u64 * 20_000, place as u32 * 2);
+            mount.connect(start).remove(connection, start + 50, 100 + xid, "alone").acknowledge(
+                connection,
+                Server,
+                start + 52,
+            );
+            mount.reply(connection, start + 60, 100 + xid, 0).acknowledge(connection, Client, start + 62);
+            for earlier in [xid, xid + 1].into_iter().filter(|earlier| *earlier > 1) {
+                mount.remove(connection, start + 70, earlier, &format!("file{earlier}"));
+                mount.acknowledge(connection, Server, start + 72);
+                mount.reply(connection, start + 80, earlier, NOENT).acknowledge(connection, Client, start + 82);
+            }
+            for new in [xid + 2, xid + 3] {
+                mount.remove(connection, start + 100, new, &format!("file{new}"));
+            }
+            mount.acknowledge(connection, Server, start + 110).end(connection, Server, start + 700);
+        }
+        mount.connect(90_000);
+        for (time, xid) in [(90_050, 8), (90_090, 9)] {
+            mount.remove(5, time, xid, &format!("file{xid}")).acknowledge(5, Server, time + 2);
+            mount.reply(5, time + 10, xid, NOENT).acknowledge(5, Client, time + 12);
+        }
+        let diagnosis = diagnose(&frames(&mount.packets()));
+        assert_eq!((causes(&diagnosis), diagnosis.rpcs), (vec!["retried"], 12), "{carrier:?}");
+        assert_eq!(diagnosis.causes[0].rpcs, Some(8), "{carrier:?}");
     }
 }

@@ -288,7 +288,8 @@ pub static CAUSES: [CauseRule; 31] = [
         name: "flapping",
         title: "Connections end again and again",
         condition: "an end ended 3 or more connections with the same other end, one after another, each with a call without a reply, or \
-                    the server within 60 s after a message, and the client asked for another each time, unless a broken rule explains it",
+                    the server within 60 s after a message, and the client asked for another each time, unless a broken rule \
+                    explains it, or half of the calls were made again (`retried`)",
     },
     CauseRule {
         cause: Cause::Loss,

@@ -129,7 +129,7 @@ impl<'a> Judgement<'a> {
         causes.sort_by_key(by_time);
         others.sort_by_key(by_time);
         causes.extend(dead);
-        causes.extend(self.connections_flap());
+        causes.extend(self.connections_flap().filter(|flapping| !self.is_told_by_retries(flapping, &others)));
         causes.append(&mut others);
         causes
     }

@@ -32,6 +32,12 @@ impl Judgement<'_> {
         Some(DiagnosedCause { owner_address, ..timed })
     }
 
+    /// Returns true if `others` has the cause of RPCs made again, which tells of half of the unanswered calls at least.
+    pub(super) fn is_told_by_retries(&self, flapping: &DiagnosedCause, others: &[DiagnosedCause]) -> bool {
+        let is_told = others.iter().any(|cause| cause.cause == Cause::Retried.name());
+        is_told && 2 * self.waits.retries.tries >= flapping.rpcs.unwrap_or_default()
+    }
+
     fn retry_reasons(&self) -> String {
         let mut reasons = self.waits.retries.reasons.iter().collect::<Vec<_>>();
         reasons.sort_by_key(|(_, count)| core::cmp::Reverse(**count));
