@@ -309,7 +309,9 @@ impl Dissector {
     fn end_earlier_tries(&mut self, call: &RepeatedCall, message: &Message) {
         for key in &call.connections {
             let known = self.state.events.len();
+            let mut is_settled = true;
             let end = |connection: &Connection, session: &mut Session, state: &mut DissectorState| {
+                is_settled = !session.has_open_calls();
                 let Some(open) = session.open_call(call.from, call.xid) else { return false };
                 let is_same =
                     CallContent::of_message(message).is_some_and(|content| open.content.is_of_same_rpc(&content));
@@ -323,6 +325,9 @@ impl Dissector {
             match Connections::<Session>::is_key(*key) {
                 true => self.iwarp.change(*key, &mut self.state, end),
                 false => self.pairs.change(*key, &mut self.state, end),
+            }
+            if is_settled {
+                self.state.mounts.settle(message, *key);
             }
             for event in self.state.events.split_off(known) {
                 self.state.take_event(event);

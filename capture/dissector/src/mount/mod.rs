@@ -77,12 +77,14 @@ struct MountConnection {
     last: u64,
     /// True if an end ended the connection.
     is_over: bool,
+    /// True if no call of the connection waited after the last message.
+    is_settled: bool,
 }
 
 impl MountConnection {
     /// Returns true if a call on the later connection can be another try of a call on this one.
     const fn is_before(&self, later: &Self) -> bool {
-        self.number != later.number && (self.is_over || self.last < later.opened)
+        !self.is_settled && self.number != later.number && (self.is_over || self.last < later.opened)
     }
 }
 
@@ -122,7 +124,7 @@ impl Mounts {
         if known.len() == CONNECTIONS {
             known.remove(0);
         }
-        known.push(MountConnection { number, key, opened: frame, last: frame, is_over: false });
+        known.push(MountConnection { number, key, opened: frame, last: frame, is_over: false, is_settled: false });
         self.has_several |= known.len() > 1;
     }
 
@@ -130,6 +132,12 @@ impl Mounts {
     pub(crate) fn end(&mut self, ends: Ends, number: u32) {
         let known = self.connections.get_mut(&ends).into_iter().flatten();
         known.filter(|connection| connection.number == number).for_each(|connection| connection.is_over = true);
+    }
+
+    /// Records that no call waits on the connection with this key of the two ends of a message.
+    pub(crate) fn settle(&mut self, message: &Message, key: u64) {
+        let known = self.connections.get_mut(&Ends::new(message.from, message.to)).into_iter().flatten();
+        known.filter(|connection| connection.key == key).for_each(|connection| connection.is_settled = true);
     }
 
     /// Returns true if events need to be [taken](Self::take), because two ends have had more than one connection.
@@ -157,7 +165,7 @@ impl Mounts {
         let Some(later) = known.iter_mut().find(|connection| connection.number == message.connection) else {
             return false;
         };
-        later.last = message.stamp.frame;
+        (later.last, later.is_settled) = (message.stamp.frame, false);
         let later = *later;
         repeated_xid(message).is_some_and(|xid| {
             known.iter().any(|earlier| earlier.is_before(&later))

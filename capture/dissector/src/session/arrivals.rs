@@ -543,6 +543,11 @@ impl Arrivals {
         replies
     }
 
+    /// Returns true if a reply was sent and not acknowledged.
+    pub(super) fn has_unacknowledged_reply(&self) -> bool {
+        self.waiting.iter().any(|message| message.ended.is_some())
+    }
+
     /// The RPC with this XID whose reply was sent and not acknowledged.
     pub(super) fn unacknowledged_reply(&self, xid: u32) -> Option<&Transaction> {
         let replies = self.waiting.iter().filter_map(|message| Some(&*message.ended.as_ref()?.transaction));

@@ -15,6 +15,13 @@ pub(crate) struct OpenCall {
 }
 
 impl Session {
+    /// Returns true if a call waits for a reply, or for the acknowledgement of one.
+    pub(crate) fn has_open_calls(&self) -> bool {
+        [Side::Active, Side::Passive]
+            .into_iter()
+            .any(|side| !self.xids.get(side).is_empty() || self.arrivals.get(side).has_unacknowledged_reply())
+    }
+
     /// The call with this XID of the end at this address, if that end waits for the reply or has not acknowledged it.
     pub(crate) fn open_call(&self, from: Address, xid: u32) -> Option<OpenCall> {
         let ends = self.addresses?;
