@@ -3,11 +3,11 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
-use rpcrdma::endpoint::{RegisteredMemory, SegmentLimits};
 use rpcrdma::endpoint::{
     CallId, Channel, Direction, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions,
     is_protected, requester, responder,
 };
+use rpcrdma::endpoint::{RegisteredMemory, SegmentLimits};
 use rpcrdma::error::{DecodeError, EncodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
@@ -532,7 +532,12 @@ fn judged(input: &[u8]) {
     }
     own_rule(input);
     see(rules::find(core::str::from_utf8(input).unwrap_or_default()));
-    see((rules::all_rules().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));
+    see((
+        rules::all_rules().last(),
+        rules::send_rules().last(),
+        rules::exchange_rules().last(),
+        rules::count_rules().last(),
+    ));
 }
 
 #[inline(never)]
@@ -635,7 +640,11 @@ fn requester(input: &[u8], output: &mut [u8]) {
         see(requester.handle(requester::Input::Broken { xid: black_box(7) }));
         see(requester.handle(match octet >> 5 {
             0 => requester::Input::Received { receive: 1, octets: input, invalidated: black_box(None) },
-            1 => requester::Input::Registered { call, region, memory: black_box(Some(RegisteredMemory { handle: 2, offset: 3 })) },
+            1 => requester::Input::Registered {
+                call,
+                region,
+                memory: black_box(Some(RegisteredMemory { handle: 2, offset: 3 })),
+            },
             2 => requester::Input::Invalidated { call, region },
             3 => requester::Input::Sent { call },
             4 => requester::Input::Failed,
@@ -713,7 +722,10 @@ fn responder(input: &[u8], output: &mut [u8]) {
             4 => responder::Input::Resumed { call },
             _ => responder::Input::Completed { call },
         }));
-        see(responder.handle(responder::Input::Registered { call, memory: black_box(Some(RegisteredMemory { handle: 2, offset: 3 })) }));
+        see(responder.handle(responder::Input::Registered {
+            call,
+            memory: black_box(Some(RegisteredMemory { handle: 2, offset: 3 })),
+        }));
         see(responder.expire(call));
         see(responder.handle(responder::Input::Invalidated { call }));
         if let Err(error) = responder.grant(black_box(2)) {
