@@ -8,9 +8,9 @@ use rpcrdma::endpoint::channel::{Arrival, Negotiation};
 use rpcrdma::endpoint::requester::{self, Memory};
 use rpcrdma::endpoint::{CallId, InputError, Version, responder};
 
-use crate::output_fields::{self, OutputFields};
 use crate::client::{CALLS, Client, Outcome};
 use crate::digest::Digest;
+use crate::output_fields::{self, OutputFields};
 use crate::random::Random;
 use crate::receives::OCTETS;
 use crate::server::Server;

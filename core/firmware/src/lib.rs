@@ -4,12 +4,12 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-mod output_fields;
 mod client;
 mod connection;
 mod decode;
 mod digest;
 mod judge;
+mod output_fields;
 mod random;
 mod receives;
 mod recorded;

@@ -71,7 +71,12 @@ impl<'a> OutputFields<'a> {
                     Memory::Result(number, range) => (5, u32::from(*number), range),
                     Memory::Reply(range) => (6, 0, range),
                 };
-                Self { region: u32::from(*region), at, ranges: Ranged::One(range.clone()), ..Self::from_call(kind, *call) }
+                Self {
+                    region: u32::from(*region),
+                    at,
+                    ranges: Ranged::One(range.clone()),
+                    ..Self::from_call(kind, *call)
+                }
             }
             requester::Output::Send { call, header, payload } => {
                 Self { header_length: *header, ranges: Ranged::Several(payload.clone()), ..Self::from_call(1, *call) }
@@ -79,12 +84,16 @@ impl<'a> OutputFields<'a> {
             requester::Output::Place { call, receive, from, length, at } => {
                 Self::place(*call, *receive, *from, *length, *at)
             }
-            requester::Output::Read { call, source, at } => Self { segment: *source, at: *at, ..Self::from_call(9, *call) },
+            requester::Output::Read { call, source, at } => {
+                Self { segment: *source, at: *at, ..Self::from_call(9, *call) }
+            }
             requester::Output::Invalidate { call, region, handle } => {
                 Self { region: u32::from(*region), handle: *handle, ..Self::from_call(7, *call) }
             }
             requester::Output::Release { receive } => Self { kind: 3, receive: *receive, ..Self::NOTHING },
-            requester::Output::Done { call, end, results } => Self { results, ..Self::from_call(13, *call) }.with_end(end),
+            requester::Output::Done { call, end, results } => {
+                Self { results, ..Self::from_call(13, *call) }.with_end(end)
+            }
             requester::Output::Disconnect => Self { kind: 14, ..Self::NOTHING },
         }
     }
@@ -116,7 +125,9 @@ impl<'a> OutputFields<'a> {
             responder::Output::Place { call, receive, from, length, at } => {
                 Self::place(*call, *receive, *from, *length, *at)
             }
-            responder::Output::Read { call, source, at } => Self { segment: *source, at: *at, ..Self::from_call(9, *call) },
+            responder::Output::Read { call, source, at } => {
+                Self { segment: *source, at: *at, ..Self::from_call(9, *call) }
+            }
             responder::Output::Deliver { call, message } => match *message {
                 CallMessage::Inline { receive, from, length } => {
                     Self { receive, from, length: u64::from(length), ..Self::from_call(11, *call) }
