@@ -24,7 +24,7 @@ impl Judgement<'_> {
         let mut evidence = vec![self.retry_reasons()];
         evidence.push(self.retried_rpcs());
         evidence.extend(retries.longest.iter().map(|longest| self.lost_try(longest)));
-        evidence.push(executions(*tries, &retries.executions));
+        evidence.push(executions(&retries.executions));
         evidence.extend(retries.failures.iter().take(NAMED).map(|(kind, count)| failed(kind, *count)));
         let cause = self.cause(Cause::Retried, main.and_then(RetryReason::owner), evidence, "transactions --tries");
         let timed = self.timed(cause, tally);
@@ -89,7 +89,7 @@ impl Judgement<'_> {
 }
 
 /// A sentence about the execution of earlier tries.
-fn executions(tries: u64, executions: &BTreeMap<Execution, u64>) -> String {
+fn executions(executions: &BTreeMap<Execution, u64>) -> String {
     let words = |(execution, count): (&Execution, &u64)| {
         let (were, count) = (if *count == 1 { "was" } else { "were" }, grouped(*count));
         match execution {
@@ -99,7 +99,7 @@ fn executions(tries: u64, executions: &BTreeMap<Execution, u64>) -> String {
         }
     };
     let words: Vec<String> = executions.iter().map(words).collect();
-    format!("Of {}, {}.", counted(tries, "earlier try"), words.join(", "))
+    format!("Earlier tries: {}.", words.join(", "))
 }
 
 /// A sentence about failures that an earlier try explains.
