@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 pub use crate::format::column::TextColumn;
 use crate::record_fields::{Held, RecordFields};
-use crate::{events, findings, messages, pending, schema, slow, top, transactions};
+use crate::{connections, events, findings, messages, pending, schema, slow, top, transactions};
 
 /// A table that a command prints.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl TextTable {
 
 /// All tables.
 #[must_use]
-pub fn all() -> [TextTable; 7] {
+pub fn all() -> [TextTable; 8] {
     [
         TextTable::new("decode", "message", messages::text_columns()),
         TextTable::new("transactions", "transaction", transactions::text_columns()),
@@ -42,6 +42,7 @@ pub fn all() -> [TextTable; 7] {
         TextTable::new("pending", "pending", pending::text_columns()),
         TextTable::new("events", "event", events::text_columns()),
         TextTable::new("top", "top", top::text_columns()),
+        TextTable::new("connections", "connection", connections::text::text_columns()),
         TextTable::new("check", "finding", findings::text_columns()),
     ]
 }

@@ -6,7 +6,7 @@ use rpcrdma_dissector::{AddressMoved, CarrierTerms, Side, Stamp};
 
 use super::life::{ConnectionLife, KnownConnection, LifeEnd, RequestAnswer};
 use super::{ConnectionItem, ConnectionLives};
-use crate::format::column::{Column, push};
+use crate::format::column::{Column, TextColumn, push};
 use crate::format::line::{DIM, Line, PLAIN, WARNING, wrapped};
 use crate::format::number::{self, counted, duration};
 use crate::format::screen::Screen;
@@ -42,7 +42,7 @@ impl ConnectionLives {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn write_text(&self, out: &mut impl io::Write, form: ConnectionForm) -> io::Result<()> {
-        let columns = self.columns(form.times);
+        let columns = columns(&self.lives, form.times);
         let items = self.items();
         if items.is_empty() {
             return Ok(());
@@ -78,24 +78,35 @@ impl ConnectionLives {
         }
         Ok(())
     }
+}
 
-    /// The columns of the first line.
-    fn columns<'a>(&self, times: ShownTimes) -> [Column<LifeLine<'a>>; 7] {
-        let ends = self.lives.iter().map(|life| pair(life).chars().count()).max().unwrap_or_default();
-        [
-            Column::right("frame", &[], 6, DIM, |row, _, text| push(text, Some(row.life.began.frame))),
-            Column::right(times.heading().trim_start(), &[], times.heading().chars().count(), DIM, |row, _, text| {
-                push(text, Some(row.times.column(row.life.began.time)));
-            }),
-            Column::right("C", &[], 2, DIM, |row, _, text| push(text, row.life.number)),
-            Column::left("client → server", &[], ends.max(15), PLAIN, |row, _, text| text.push_str(&pair(row.life))),
-            Column::right("asked", &[], 5, PLAIN, |row, _, text| push(text, row.life.asked.map(|asked| asked.times))),
-            Column::right("RPCs", &[], 6, PLAIN, |row, _, text| {
-                push(text, row.life.number.map(|_| row.life.calls.all));
-            }),
-            Column::left("what became of it", &[], 0, PLAIN, |row, _, text| text.push_str(&outcome(row.life))),
-        ]
-    }
+/// The columns of the first line about each of these requests and connections.
+fn columns<'a>(lives: &[ConnectionLife], times: ShownTimes) -> [Column<LifeLine<'a>>; 7] {
+    let ends = lives.iter().map(|life| pair(life).chars().count()).max().unwrap_or_default();
+    let width = times.heading().chars().count();
+    [
+        Column::right("frame", &["frame"], 6, DIM, |row, _, text| push(text, Some(row.life.began.frame))),
+        Column::right(times.heading().trim_start(), &["time_ns"], width, DIM, |row, _, text| {
+            push(text, Some(row.times.column(row.life.began.time)));
+        }),
+        Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, row.life.number)),
+        Column::left("client → server", &["client", "server", "port"], ends.max(15), PLAIN, |row, _, text| {
+            text.push_str(&pair(row.life))
+        }),
+        Column::right("asked", &["asked_times"], 5, PLAIN, |row, _, text| {
+            push(text, row.life.asked.map(|asked| asked.times))
+        }),
+        Column::right("RPCs", &["rpcs"], 6, PLAIN, |row, _, text| {
+            push(text, row.life.number.map(|_| row.life.calls.all));
+        }),
+        Column::left("what became of it", &["answer", "rejection", "state", "end.by"], 0, PLAIN, |row, _, text| {
+            text.push_str(&outcome(row.life))
+        }),
+    ]
+}
+
+pub(crate) fn text_columns() -> Vec<TextColumn> {
+    TextColumn::all(&columns(&[], ShownTimes::default()))
 }
 
 /// Client, server and port.
