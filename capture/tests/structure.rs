@@ -756,15 +756,18 @@ struct Prose {
     files: usize,
 }
 
-const PROSE: [Prose; 14] = [
+const PROSE: [Prose; 17] = [
     Prose { folder: "core/src", percent: AIM, files: 0 },
     Prose { folder: "core/capi", percent: AIM, files: 0 },
-    Prose { folder: "capture/dissector/src", percent: 17, files: 50 },
+    Prose { folder: "capture/dissector/src", percent: AIM, files: 29 },
     Prose { folder: "capture/dissector/src/file", percent: AIM, files: 0 },
     Prose { folder: "capture/dissector/src/input", percent: AIM, files: 0 },
     Prose { folder: "capture/dissector/src/link", percent: AIM, files: 0 },
     Prose { folder: "capture/dissector/src/carrier", percent: AIM, files: 0 },
     Prose { folder: "capture/dissector/src/check", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/rpc", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/nfs", percent: AIM, files: 0 },
+    Prose { folder: "capture/dissector/src/mount", percent: AIM, files: 0 },
     Prose { folder: "capture/answers", percent: AIM, files: 23 },
     Prose { folder: "capture/src", percent: AIM, files: 0 },
     Prose { folder: "capture/viewer", percent: AIM, files: 0 },
@@ -844,7 +847,7 @@ fn sentences_of_comments_name_their_subject() {
                 leaning.push(format!("{}: {count:?}", path.display()));
             }
         }
-        assert!(total.all > 100, "{}: {total:?}", limit.folder);
+        assert!(total.all > 40, "{}: {total:?}", limit.folder);
         if total.is_above(limit.percent) {
             wrong.push(format!("{}: {total:?}, more than {} %", limit.folder, limit.percent));
         }

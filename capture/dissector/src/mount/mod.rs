@@ -158,7 +158,8 @@ impl Mounts {
         }
     }
 
-    /// Notes the time of a message on its connection. Returns true if the message is a call that may be another try.
+    /// Notes the time of a message on the message's connection. Returns true if the message is a call that may be
+    /// another try.
     fn note_message(&mut self, message: &Message) -> bool {
         let ends = Ends::new(message.from, message.to);
         let known = self.connections.get_mut(&ends).map(Vec::as_mut_slice).unwrap_or_default();
@@ -200,7 +201,8 @@ impl Mounts {
         before.inspect(|before| self.octets = self.octets.saturating_sub(octets(before)))
     }
 
-    /// Joins a call with the try that is held for it. Returns the try if that was of another RPC, which the client has given up.
+    /// Joins a call with the earlier try that is held for the call. Returns the earlier try if that belongs to another
+    /// RPC, which the client has given up.
     pub(crate) fn join(&mut self, call: &Message) -> Option<Box<Transaction>> {
         let (name, requester) = (RpcName { from: call.from, to: call.to, xid: call.xid() }, call.sender);
         let earlier = self.ended.remove(&name)?;

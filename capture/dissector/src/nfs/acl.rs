@@ -7,7 +7,7 @@ use super::v2::{FATTR, FHANDLE};
 use super::v3::{NFS_FH3, POST_OP_ATTR};
 use super::walk::Mark;
 
-/// An access control list: how many entries there are, and an array of those asked for (type, id, permissions).
+/// Access control list: the number of entries, and an array of the requested entries (type, id, permissions).
 const ACL: Item = Structure(&[WORD, Array(&[Fixed(12)])]);
 /// A mask of the lists that are meant, the access control list, and the one that new files get.
 const SECATTR: Item = Structure(&[WORD, ACL, ACL]);

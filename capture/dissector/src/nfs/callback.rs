@@ -1,6 +1,6 @@
-//! The callback program of NFS version 4 (RFC 7530 section 16.35 onwards, RFC 8881 section 20, RFC 7862 section 16).
+//! Callback program of NFS version 4 (RFC 7530 section 16.35 onwards, RFC 8881 section 20, RFC 7862 section 16).
 //!
-//! No item of it is DDP-eligible (RFC 8267 section 6.5).
+//! No item of the callback program is DDP-eligible (RFC 8267 section 6.5).
 
 use super::grammar::Item::{Array, Number, Opaque, OperationResults, Operations, Structure, Union};
 use super::grammar::{BOOL, HYPER, Item, OperationTable, Row, WORD, ok, ok_else, operations, plain, row};

@@ -1,5 +1,5 @@
-//! The echo program of `rpcrdma-serve`, which its documentation describes (`rpcrdma_tools::echo`). It is here so that its
-//! RPCs can be rebuilt.
+//! Echo program of `rpcrdma-serve`, described by the documentation of `rpcrdma_tools::echo`. The program is here so
+//! that echo RPCs can be rebuilt.
 
 use super::grammar::Item::{Data, Fixed, Opaque};
 use super::grammar::{Row, plain, row};

@@ -1,7 +1,8 @@
-//! The few forms of XDR (RFC 4506) that the NFS protocols use, and the rows of their tables.
+//! The few forms of XDR (RFC 4506) that the NFS protocols use, and the rows of the protocols' tables.
 //!
-//! The tables keep only what is needed to step over an item: how many octets it takes, and whether a peer may move it
-//! out of the Payload stream. Their depth is fixed, so stepping through them needs a bounded amount of stack.
+//! The tables keep only the facts needed to step over an item: the number of octets, and whether a peer may move the
+//! item out of the Payload stream. The depth of the tables is fixed, so stepping through an item needs a bounded amount
+//! of stack.
 
 use super::operation::{CompoundRole, DelegationConflict, FilehandleStep, OperationCode, OperationTraits};
 use super::walk::Mark;
@@ -38,9 +39,9 @@ pub(super) enum Item {
     Union(&'static [Arm], Option<Xdr>),
     /// A structure (section 4.14).
     Structure(Xdr),
-    /// The operations of a COMPOUND (RFC 7530 section 15.2.1), counted, each begun by its number.
+    /// Operations of a COMPOUND (RFC 7530 section 15.2.1), counted, each begun by the operation's number.
     Operations(&'static OperationTable),
-    /// The results of those operations (RFC 7530 section 15.2.2).
+    /// Results of the operations of a COMPOUND (RFC 7530 section 15.2.2).
     OperationResults(&'static OperationTable),
 }
 
@@ -50,7 +51,7 @@ pub(super) const OFFSET: Item = Item::Marked(Mark::Offset, &HYPER);
 pub(super) const COUNT: Item = Item::Marked(Mark::Count, &WORD);
 /// Maximum length of a listing in octets.
 pub(super) const LISTING: Item = Item::Marked(Mark::Listing, &Item::Number);
-/// The name of a file in its directory.
+/// Name of a file in a directory.
 pub(super) const NAME: Item = Item::Marked(Mark::Name, &Item::Opaque);
 
 /// An integer, an enumeration, a bool.
@@ -86,11 +87,11 @@ pub(super) struct OperationTable {
 pub(super) enum Results {
     /// Always the same; there is no status.
     Plain(Xdr),
-    /// A status word, then what belongs to it.
+    /// A status word, then the items of that status.
     Status {
         /// After the status 0.
         ok: Xdr,
-        /// After an error that has an arm of its own.
+        /// After an error with a separate arm.
         errors: &'static [Arm],
         /// After any other error.
         otherwise: Xdr,
@@ -190,17 +191,17 @@ pub(super) const fn plain(items: Xdr) -> Results {
     Results::Plain(items)
 }
 
-/// A status; if it is 0, `items` follow.
+/// Returns results that begin with a status. After status 0, `items` follow.
 pub(super) const fn ok(items: Xdr) -> Results {
     Results::Status { ok: items, errors: &[], otherwise: &[] }
 }
 
-/// A status; if it is 0, `items` follow, otherwise `otherwise`.
+/// Returns results that begin with a status. After status 0, `items` follow; after any other, `otherwise`.
 pub(super) const fn ok_else(items: Xdr, otherwise: Xdr) -> Results {
     Results::Status { ok: items, errors: &[], otherwise }
 }
 
-/// A status; if it is 0, `items` follow, and some errors say more.
+/// Returns results that begin with a status. After status 0, `items` follow; some errors say more.
 pub(super) const fn ok_or(items: Xdr, errors: &'static [Arm]) -> Results {
     Results::Status { ok: items, errors, otherwise: &[] }
 }
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Checks every item of a table row, and returns how deep they are nested.
+    /// Checks every item of a table row, and returns the nesting depth.
     fn check(items: Xdr) -> usize {
         items.iter().map(check_one).max().map_or(0, |depth| depth + 1)
     }

@@ -1,4 +1,4 @@
-//! Limits of a server that a client asks for when it mounts.
+//! Limits of a server that a client asks for when mounting.
 
 use rpcrdma::reader::Reader;
 

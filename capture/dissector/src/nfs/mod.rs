@@ -1,11 +1,11 @@
-//! Steps through the arguments and results of the NFS protocols, to name what is called, and to find where the data
-//! items that a peer moved out of the Payload stream belong.
+//! Steps through the arguments and results of the NFS protocols, to name the procedures, and to find the place of the
+//! data items that a peer moved out of the Payload stream.
 //!
-//! A Read chunk says where its data item belongs: it has a Position. A Write chunk does not. The returned chunks hold
-//! the DDP-eligible results in their order (RFC 8166 section 4.3.2.1), so these must be found by reading the results.
-//! RFC 8267 says which items are DDP-eligible. The tables here say what surrounds them, with one row for each procedure
-//! and operation. An operation without a row, or a chunk that fits no item, makes the RPC "not rebuilt", with the
-//! reason.
+//! A Read chunk says where the chunk's data item belongs: a Read chunk has a Position. A Write chunk does not. The
+//! returned chunks hold the DDP-eligible results in order (RFC 8166 section 4.3.2.1), so these must be found by reading
+//! the results. RFC 8267 says which items are DDP-eligible. The tables here say what surrounds the items, with one row
+//! for each procedure and operation. An operation without a row, or a chunk that fits no item, makes the RPC "not
+//! rebuilt", with the reason.
 
 mod acl;
 mod callback;
@@ -42,10 +42,10 @@ pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
 
 impl Procedure {
-    /// Program, version and procedure as people write them: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` if unknown.
+    /// Returns the usual name of program, version and procedure: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` if unknown.
     ///
-    /// A client chooses the program number of its callbacks (RFC 8881 section 18.36): for a `callback`, only the
-    /// procedure number counts.
+    /// A client chooses the program number of the client's callbacks (RFC 8881 section 18.36): for a `callback`, only
+    /// the procedure number counts.
     #[must_use]
     pub fn name(&self, callback: bool) -> Option<&'static str> {
         self.row(callback).map(|row| row.name)
@@ -106,7 +106,7 @@ impl OperationCode {
 }
 
 impl CompoundOperation {
-    /// Returns true if the operation only leads up to the one that its COMPOUND is about.
+    /// Returns true if the operation only leads up to the main operation of the COMPOUND.
     #[must_use]
     pub fn leads(&self) -> bool {
         self.code.traits().role != CompoundRole::Subject
@@ -119,11 +119,11 @@ pub enum Callback {
     /// The program is another one.
     #[default]
     No,
-    /// The client has announced its number on this connection, by SETCLIENTID (RFC 7530 section 16.33), CREATE_SESSION or
-    /// BACKCHANNEL_CTL (RFC 8881 sections 18.36 and 18.33).
+    /// The client has announced the program number on this connection, by SETCLIENTID (RFC 7530 section 16.33),
+    /// CREATE_SESSION or BACKCHANNEL_CTL (RFC 8881 sections 18.36 and 18.33).
     Announced,
-    /// The capture shows no announcement by the client, and the number is a transient one (RFC 5531 section 8.3): it
-    /// may be any program.
+    /// The capture shows no announcement by the client, and the number is a transient one (RFC 5531 section 8.3): the
+    /// number may belong to any program.
     Guessed,
 }
 
@@ -131,7 +131,7 @@ impl Callback {
     /// The transient program numbers.
     pub const TRANSIENT: RangeInclusive<u32> = 0x4000_0000..=0x5fff_ffff;
 
-    /// Returns true if it is taken for the callback program.
+    /// Returns true if the program is taken for the callback program.
     #[must_use]
     pub const fn is_callback(self) -> bool {
         !matches!(self, Self::No)
@@ -140,8 +140,8 @@ impl Callback {
 
 /// Steps over the arguments of a call.
 ///
-/// `body` begins after the verifier of the call header, and `body_position` is how many octets of the Payload stream
-/// come before it. Never fails as a whole: [`Walk::end`] says how far it came.
+/// `body` begins after the verifier of the call header. `body_position` is the number of octets of the Payload stream
+/// before the body. Never fails as a whole: [`Walk::end`] says how far the walk came.
 #[must_use]
 pub fn arguments(
     procedure: Procedure,
@@ -157,8 +157,8 @@ pub fn arguments(
     }
 }
 
-/// The padding in the arguments of a call, as ranges of `body`; `None` if the body is not exactly as long as its
-/// procedure and this padding require.
+/// Returns the padding in the arguments of a call, as ranges of `body`; `None` if the body is not exactly as long as
+/// the procedure and this padding require.
 pub(crate) fn padding_of_arguments(
     procedure: Procedure,
     callback: bool,
@@ -171,7 +171,8 @@ pub(crate) fn padding_of_arguments(
     walker.padding_of_arguments(procedure.row(callback)?)
 }
 
-/// The same for results.
+/// Returns the padding in the results of a call, as ranges of `body`; `None` if the body is not exactly as long as the
+/// procedure and this padding require.
 pub(crate) fn padding_of_results(
     procedure: Procedure,
     callback: bool,
@@ -186,7 +187,8 @@ pub(crate) fn padding_of_results(
 
 /// Steps over the results of a call that was accepted with SUCCESS.
 ///
-/// `body` begins after the `accept_stat` of the reply header. Never fails as a whole: [`Walk::end`] says how far it came.
+/// `body` begins after the `accept_stat` of the reply header. Never fails as a whole: [`Walk::end`] says how far the
+/// walk came.
 #[must_use]
 pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduced<'_>) -> Walk {
     let walker = Walker::new(body, 0, reduced);
@@ -196,11 +198,11 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
     }
 }
 
-/// The room that the results of a call may need, so that a requester provides no more of it. `body` begins after the
-/// verifier of the call header, and is not reduced. `None` if the call is not understood.
+/// Returns the room that the results of a call may need, so that a requester provides no more room. `body` begins after
+/// the verifier of the call header, and is not reduced. `None` if the call is not understood.
 ///
-/// Some results are limited by nothing in the arguments, such as an access control list: [`ResultRoom::in_reply`] says how much
-/// room these need.
+/// Some results, such as an access control list, are limited by nothing in the arguments: [`ResultRoom::in_reply`] says
+/// how much room these need.
 ///
 /// ```
 /// use rpcrdma_dissector::nfs::{self, Procedure};
@@ -241,23 +243,23 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
     Some(ResultRoom { data, listings, unlimited, session: session(&marked) })
 }
 
-/// Returns true if an item asks for attributes whose length nothing limits. Labels (RFC 7862 section 12.2.4) are not among them:
-/// Linux asks for them often, and has none above 2,048 octets.
+/// Returns true if an item asks for attributes whose length nothing limits. Labels (RFC 7862 section 12.2.4) do not
+/// count: Linux often asks for labels, and has none above 2,048 octets.
 fn asks_for_long_attributes(item: &MarkedItem<'_>) -> bool {
     /// acl, `fs_locations`, dacl, sacl, `fs_locations_info` (RFC 8881 sections 5.7 and 5.8).
     const LONG: [usize; 5] = [12, 24, 58, 59, 67];
     item.mark == Mark::Attributes && LONG.iter().any(|attribute| has_attribute(item.octets, *attribute))
 }
 
-/// Returns true if an attribute, by its number, is in a `bitmap4` with its count.
+/// Returns true if an attribute, by number, is in a counted `bitmap4`.
 pub(crate) fn has_attribute(bitmap: &[u8], attribute: usize) -> bool {
     let word = bitmap.as_chunks::<4>().0.get(attribute / 32 + 1).map_or(0, |word| u32::from_be_bytes(*word));
     word & (1 << (attribute % 32)) != 0
 }
 
-/// The limits of the session that a call has created, from its results: the maximum length of the reply to each later call
-/// whose [`ResultRoom::session`] this is. `None` if the results are not those of a CREATE_SESSION of NFSv4.1 that has
-/// succeeded.
+/// Returns the limits of the session that a call has created, from the call's results: the maximum length of the reply
+/// to each later call whose [`ResultRoom::session`] this is. `None` unless the results are from a successful
+/// CREATE_SESSION of NFSv4.1.
 ///
 /// ```
 /// use rpcrdma_dissector::nfs::{self, Procedure};
@@ -283,7 +285,7 @@ fn session(marked: &[MarkedItem<'_>]) -> Option<SessionId> {
     marked.iter().find(|item| item.mark == Mark::Session)?.octets.try_into().ok()
 }
 
-/// The operations and the marked items of the arguments of a call, as far as they can be read.
+/// Returns the readable operations and marked items of the arguments of a call.
 pub(crate) fn marked_arguments<'a>(
     procedure: Procedure,
     callback: bool,
@@ -295,7 +297,7 @@ pub(crate) fn marked_arguments<'a>(
     procedure.row(callback).map(|row| walker.marked_arguments(row)).unwrap_or_default()
 }
 
-/// The same for results.
+/// Returns the readable operations and marked items of the results of a call.
 pub(crate) fn marked_results<'a>(
     procedure: Procedure,
     callback: bool,
@@ -307,7 +309,7 @@ pub(crate) fn marked_results<'a>(
     procedure.row(callback).map(|row| walker.marked_results(row)).unwrap_or_default()
 }
 
-/// The pieces of the arguments of a call, as ranges of `body`, as far as they can be read, and what else was found.
+/// Returns the readable pieces of the arguments of a call, as ranges of `body`, and the result of the walk.
 #[must_use]
 pub fn pieces_of_arguments(
     procedure: Procedure,
@@ -319,7 +321,7 @@ pub fn pieces_of_arguments(
     Some(walker.pieces_of_arguments(procedure.row(callback)?))
 }
 
-/// The same for results.
+/// Returns the readable pieces of the results of a call, as ranges of `body`, and the result of the walk.
 #[must_use]
 pub fn pieces_of_results(
     procedure: Procedure,
@@ -331,8 +333,8 @@ pub fn pieces_of_results(
     Some(walker.pieces_of_results(procedure.row(callback)?))
 }
 
-/// Returns true if a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these
-/// operations.
+/// Returns true if a result of a procedure may be reduced, according to the procedure's table; for a COMPOUND, a result
+/// of one of these operations.
 pub(crate) fn may_reduce_results(
     procedure: Procedure,
     callback: bool,

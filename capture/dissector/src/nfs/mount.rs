@@ -1,7 +1,7 @@
 //! The MOUNT protocol: version 1 (RFC 1094 appendix A), version 2 (the same with PATHCONF, X/Open XNFS), version 3
 //! (RFC 1813 section 5).
 //!
-//! Each version has its own names, because users see a name with its version.
+//! Each version has separate names, because users see a name together with the version.
 
 use super::grammar::Item::{Fixed, List, Marked, Opaque, Words};
 use super::grammar::{Item, Results, Row, ok, plain, row};
@@ -12,9 +12,9 @@ use super::walk::Mark;
 const PATH: Item = Marked(Mark::Path, &Opaque);
 /// `mountlist`: who mounts what.
 const MOUNTLIST: Results = plain(&[List(&[Opaque, Opaque])]);
-/// `exports`: a directory and the groups that may mount it.
+/// `exports`: a directory and the groups that may mount the directory.
 const EXPORTS: Results = plain(&[List(&[Opaque, List(&[Opaque])])]);
-/// `ppathcnf`: XDR makes a word of each of its ten numbers.
+/// `ppathcnf`: XDR makes a word of each of the ten numbers.
 const PPATHCNF: Item = Fixed(40);
 
 pub(super) const PROCEDURES_V1: &[Row] = &[

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// An operation by its number. The two programs count separately: 4 is CLOSE in one, CB_RECALL in the other. The tables define a
-/// constant for each known operation.
+/// Number of an operation. The two programs count separately: 4 is CLOSE in one, CB_RECALL in the other. The tables
+/// define a constant for each known operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationCode {
     /// An operation of a COMPOUND (`nfs_opnum4`).
@@ -49,7 +49,8 @@ pub struct OperationTraits {
     pub filehandle: FilehandleStep,
     /// Conflict with a delegation of another client; `None` without one.
     pub conflict: Option<DelegationConflict>,
-    /// True for an operation of NFSv4 that brings changes of a file to the server, as a client does before it returns a delegation.
+    /// True for an operation of NFSv4 that brings changes of a file to the server, as a client does before returning a
+    /// delegation.
     pub flushes: bool,
 }
 
@@ -62,12 +63,13 @@ impl OperationTraits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompoundRole {
-    /// The COMPOUND may be about it.
+    /// The COMPOUND may be about the operation.
     #[default]
     Subject,
-    /// It asks for attributes: the COMPOUND is about it only if no operation is a [`Subject`](Self::Subject).
+    /// The operation asks for attributes: the COMPOUND is about the operation only if no operation is a
+    /// [`Subject`](Self::Subject).
     Attributes,
-    /// It only leads up to another operation.
+    /// The operation only leads up to another one.
     Leading,
 }
 
@@ -104,6 +106,6 @@ pub enum DelegationConflict {
     Attributes,
     /// With one for the file that is opened.
     Opened,
-    /// With one for a file that is named in its directory.
+    /// With one for a file that is named in a directory.
     Entry,
 }

@@ -1,10 +1,11 @@
-//! The sessions of NFSv4.1 that a server has created, for programs between it and its clients.
+//! Sessions of NFSv4.1 that a server has created, for programs between the server and the clients.
 
 use std::collections::BTreeMap;
 
 use super::{Procedure, ResultRoom, SessionId, SessionLimits, session_limits};
 
-/// Limits of the sessions that were created. A session outlives its connections, so this should, too.
+/// Limits of the sessions that were created. A session outlives the session's connections, so keep `Sessions` across
+/// connections.
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     limits: BTreeMap<SessionId, SessionLimits>,
@@ -14,7 +15,7 @@ impl Sessions {
     /// Maximum number of sessions: one more takes the place of the lowest, since sessions may end unseen.
     pub const MAX: usize = 1024;
 
-    /// Keeps the limits of the session that a call has created, if it has. `body` is as in [`session_limits`].
+    /// Stores the limits of the session that a call has created, if any. For `body`, see [`session_limits`].
     pub fn learn(&mut self, procedure: Procedure, body: &[u8]) {
         let Some(created) = session_limits(procedure, body) else { return };
         if self.limits.len() >= Self::MAX {

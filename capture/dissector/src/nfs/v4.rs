@@ -1,7 +1,7 @@
 //! NFS version 4: minor versions 0 (RFC 7530, XDR in RFC 7531), 1 (RFC 8881, XDR in RFC 5662), 2 (RFC 7862, XDR in
 //! RFC 7863), and extended attributes (RFC 8276).
 //!
-//! One table serves all minor versions: none changes the meaning of an operation's number or its XDR.
+//! One table serves all minor versions: none changes the meaning of an operation number or the operation's XDR.
 
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, LinkText, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Marked, Number, Optional, Structure, Union, Words};
@@ -105,7 +105,7 @@ const IMPL_ID: Item = Optional(&[Opaque, Opaque, NFSTIME]);
 /// `channel_attrs4`: six counts, and ca_rdma_ird<1>.
 const CHANNEL_ATTRS: Item = Structure(&[Marked(Mark::Channel, &Fixed(24)), Optional(&[WORD])]);
 
-/// `secinfo4<>` (RFC 7530 section 16.31): only RPCSEC_GSS says more than its flavor.
+/// `secinfo4<>` (RFC 7530 section 16.31): only RPCSEC_GSS says more than the flavor.
 const SECINFO: Results = ok(&[Array(&[Union(&[(6, &[Opaque, WORD, WORD])], Some(&[]))])]);
 
 // Copies (RFC 7862 sections 4 and 15).

@@ -1,4 +1,4 @@
-//! The input of stepping through arguments or results, and what it finds.
+//! Input and result of stepping through arguments or results.
 
 use core::fmt;
 use core::ops::Range;
@@ -25,19 +25,19 @@ pub enum Reduced<'a> {
     Reply(&'a [u64]),
 }
 
-/// A DDP-eligible data item: it was reduced, or could have been.
+/// A DDP-eligible data item, reduced or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DataItem {
     /// Offset of the data in the rebuilt body, in octets.
     pub at: usize,
-    /// Offset at which it begins, or has to be inserted, in the body that was walked.
+    /// Offset at which the item begins, or has to be inserted, in the body that was walked.
     pub inline_at: usize,
     /// Octets of data, without XDR padding.
     pub length: u32,
-    /// Index of the chunk of [`Reduced`] that holds it; `None` if it is inline.
+    /// Index of the chunk of [`Reduced`] that holds the item; `None` for an inline item.
     pub chunk: Option<usize>,
-    /// Index of the one of [`Walk::operations`] that it belongs to; 0 if there are none.
+    /// Index in [`Walk::operations`] of the item's operation; 0 if there are none.
     pub operation: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct DataItem {
 pub(crate) enum Mark {
     /// A file handle.
     Handle,
-    /// The name of a file in its directory.
+    /// The name of a file in a directory.
     Name,
     /// An offset in a file: four octets or eight.
     Offset,
@@ -56,7 +56,7 @@ pub(crate) enum Mark {
     Stateid,
     /// Maximum length of a listing: a word.
     Listing,
-    /// The attributes that are asked for: a `bitmap4` with its count.
+    /// The attributes that are asked for: a counted `bitmap4`.
     Attributes,
     /// The attributes that GETATTR returns: a `fattr4`.
     AttributeValues,
@@ -90,15 +90,16 @@ pub struct ResultRoom {
 }
 
 impl ResultRoom {
-    /// Maximum length of a result that neither its call nor a session limits, in octets. This is what the Linux client provides
+    /// Maximum length of a result that neither the call nor a session limits, in octets. The Linux client provides this
     /// for an access control list. Entries of NFSACL are 12 octets each, and at most 1,024 of each of two kinds.
     pub const UNLIMITED: u32 = 1 << 16;
 
-    /// Maximum length of the results that the reply itself carries, without the short ones: the listings, and the unlimited
-    /// results. `reply` is the maximum length of a reply in the session of the call ([`ChannelLimits::reply`]). It is the only
-    /// limit of an unlimited result in a session; in none, as in NFSv4.0 and NFSACL, [`UNLIMITED`](Self::UNLIMITED) is.
+    /// Returns the maximum length of the results that the reply itself carries, without the short ones: the listings,
+    /// and the unlimited results. `reply` is the maximum length of a reply in the session of the call
+    /// ([`ChannelLimits::reply`]). In a session, `reply` is the only limit of an unlimited result; without a session,
+    /// as in NFSv4.0 and NFSACL, the limit is [`UNLIMITED`](Self::UNLIMITED).
     ///
-    /// A responder needs no such estimate: the reply fits or not into the memory that its call provides.
+    /// A responder needs no such estimate: the reply fits or not into the memory that the call provides.
     #[must_use]
     pub fn in_reply(&self, reply: Option<u32>) -> u32 {
         let unlimited = match reply {
@@ -116,9 +117,9 @@ pub type SessionId = [u8; 16];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelLimits {
-    /// Maximum length of a call in octets, with its RPC header.
+    /// Maximum length of a call in octets, including the RPC header.
     pub call: u32,
-    /// Maximum length of a reply in octets, with its RPC header and all data.
+    /// Maximum length of a reply in octets, including the RPC header and all data.
     pub reply: u32,
     /// Maximum number of operations in a call.
     pub operations: u32,
@@ -151,15 +152,15 @@ pub struct SessionLimits {
 /// An item that means something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MarkedItem<'a> {
-    /// Index of the one of [`Walk::operations`] that it belongs to; 0 if there are none.
+    /// Index in [`Walk::operations`] of the item's operation; 0 if there are none.
     pub(crate) operation: usize,
     /// Meaning of the item.
     pub(crate) mark: Mark,
-    /// Its octets; those of a name or handle of variable length without their count and padding.
+    /// Octets of the item; for a name or handle of variable length, without count and padding.
     pub(crate) octets: &'a [u8],
 }
 
-/// A piece of a body, and how confidential it is. Octets that are in no piece are not understood.
+/// A piece of a body, and the piece's confidentiality. Octets that are in no piece are not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyPiece {
     /// Octets of the piece in the body.
@@ -171,7 +172,7 @@ pub struct BodyPiece {
 /// Confidentiality of a piece of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
-    /// A count, a discriminant, a status, an operation number: it shows the structure only.
+    /// A count, discriminant, status or operation number, which shows the structure only.
     Structure,
     /// A `stateid4`: a sequence number, and 12 octets that name a state.
     Stateid,
@@ -193,9 +194,9 @@ pub struct Walk {
     pub items: Vec<DataItem>,
     /// The status of the whole reply, if the procedure has one.
     pub status: Option<u32>,
-    /// The program number that the client announces for its callbacks.
+    /// Program number that the client announces for callbacks.
     pub callback_program: Option<u32>,
-    /// Reason why stepping ended: `Ok` if everything was stepped over and every chunk found its place.
+    /// Reason why stepping ended: `Ok` if everything was stepped over and every chunk was placed.
     pub end: Result<(), WalkError>,
     /// Octets of the body that were stepped over. If `end` is `Ok` and this is not all, the procedure does not define
     /// the octets that follow.
@@ -215,11 +216,11 @@ pub struct WalkError {
 }
 
 impl WalkError {
-    /// The body ends before the item does: it was cut, or it is not what its procedure says.
+    /// The body ends before the item does: the body was cut, or differs from the procedure's definition.
     pub const ENDS_INSIDE: &'static str = "ends inside";
     /// No table has this program, version and procedure.
     pub const UNKNOWN_PROCEDURE: &'static str = "unknown procedure";
-    /// The call was cut inside its credential, so RPCSEC_GSS may have changed the body.
+    /// The call was cut inside the credential, so RPCSEC_GSS may have changed the body.
     pub const UNKNOWN_CREDENTIAL: &'static str = "the call's credential is not in the capture";
     /// No table has this operation number.
     pub const UNKNOWN_OPERATION: &'static str = "unknown operation";
@@ -233,7 +234,7 @@ impl WalkError {
     pub const WRITE_CHUNK_LENGTH: &'static str = "Write chunk length differs from the item's count";
     /// No DDP-eligible item is at the Position of a Read chunk.
     pub const READ_CHUNK_LEFT: &'static str = "a Read chunk was not claimed";
-    /// A Write chunk has data, but no result is left for it.
+    /// A Write chunk has data, but no result is left for the chunk.
     pub const WRITE_CHUNK_LEFT: &'static str = "a Write chunk was not claimed";
 }
 

@@ -11,7 +11,7 @@ use super::walk::{BodyPiece, DataItem, Mark, MarkedItem, Padding, PieceKind, Red
 
 type Stepped<T> = Result<T, WalkError>;
 
-/// The chunks of a message, and which of them have found their item.
+/// The chunks of a message, and the chunks that no item has claimed yet.
 #[derive(Debug)]
 enum ReducedChunks<'a> {
     /// Read chunks. `order` has the remaining ones, the one with the lowest Position last.
@@ -71,8 +71,8 @@ impl<'a> ReducedChunks<'a> {
         }
     }
 
-    /// A result that might have had a data item has none. Its chunk is returned empty (RFC 8267 section 6.4.1), unless
-    /// the responder kept it for a later result (RFC 8166 section 4.3.2.2).
+    /// Passes a result that might have had a data item but has none. The result's chunk is returned empty (RFC 8267
+    /// section 6.4.1), unless the responder kept the chunk for a later result (RFC 8166 section 4.3.2.2).
     fn pass(&mut self) {
         if let Self::Write { chunks, next } = self
             && chunks.get(*next) == Some(&0)
@@ -93,8 +93,8 @@ impl<'a> ReducedChunks<'a> {
     }
 }
 
-/// Returns true if a chunk is as long as an item, with or without its padding. RFC 8166 section 3.4.5.2 leaves the
-/// choice to a requester; RFC 5666 also left it to a responder.
+/// Returns true if a chunk is as long as an item, with or without the item's padding. RFC 8166 section 3.4.5.2 leaves
+/// the choice to a requester; RFC 5666 also left the choice to a responder.
 fn holds(chunk: u64, item: u32) -> bool {
     let padded = u64::from(item).next_multiple_of(4);
     chunk == u64::from(item) || chunk == padded
@@ -114,9 +114,9 @@ pub(super) struct Walker<'a, 'c> {
     padded: Vec<Range<usize>>,
     /// The procedure or operation that is being stepped through.
     inside: Option<&'static str>,
-    /// The items that mean something, where somebody asked for them.
+    /// Marked items, if requested.
     marked: Option<Vec<MarkedItem<'a>>>,
-    /// All items, where somebody asked for them.
+    /// Pieces of all items, if requested.
     pieces: Option<Vec<BodyPiece>>,
     walk: Walk,
 }
@@ -137,7 +137,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         Self { reader, position, left_out: 0, chunks, padding, padded, inside: None, marked: None, pieces: None, walk }
     }
 
-    /// The pieces of arguments, as far as they can be read.
+    /// Returns the readable pieces of arguments.
     pub(super) fn pieces_of_arguments(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
         self.inside = Some(row.name);
         self.pieces = Some(Vec::new());
@@ -145,7 +145,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         self.pieces(end)
     }
 
-    /// The pieces of results, as far as they can be read.
+    /// Returns the readable pieces of results.
     pub(super) fn pieces_of_results(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
         self.inside = Some(row.name);
         self.pieces = Some(Vec::new());
@@ -267,7 +267,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         Ok(())
     }
 
-    /// Variable-length opaque data. Its padding is in no piece.
+    /// Steps over variable-length opaque data. The padding is in no piece.
     fn opaque(&mut self) -> Stepped<()> {
         let from = self.reader.offset();
         let opaque = self.reader.opaque();
@@ -411,7 +411,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         self.items(arm(errors, status).unwrap_or(otherwise))
     }
 
-    /// A DDP-eligible item: its count is always here, its data only if no chunk holds it.
+    /// Steps over a DDP-eligible item. The count is always here, the data only if no chunk holds the data.
     fn data(&mut self, kind: PieceKind) -> Stepped<()> {
         let length = self.word()?;
         let inline_at = self.reader.offset();

@@ -36,7 +36,8 @@ pub(crate) struct WaitingCalls {
 }
 
 impl MessageTimes {
-    /// Takes a message; so many calls of the requester of its RPC wait now, if that is known.
+    /// Takes a message. `waiting` is the number of calls that the requester of the message's RPC has waiting now, if
+    /// known.
     pub(crate) fn message(&mut self, stamp: Stamp, waiting: Option<WaitingCalls>) {
         self.messages += 1;
         self.first.get_or_insert(stamp);

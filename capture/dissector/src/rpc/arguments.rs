@@ -1,5 +1,5 @@
-//! Arguments of the operations of an RPC: file handles, names, offsets. They are read from the rebuilt messages on
-//! request; nothing is stored for them.
+//! Arguments of the operations of an RPC: file handles, names, offsets. The arguments are read from the rebuilt
+//! messages on request, and not stored.
 
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
@@ -12,7 +12,7 @@ use crate::nfs::{
     RpcBody, ServerLimits, SessionLimits,
 };
 
-/// Arguments and status of a procedure, or of an operation of a COMPOUND, as far as the rebuilt messages show them.
+/// Arguments and status of a procedure, or of an operation of a COMPOUND, found in the rebuilt messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationArguments<'a> {
@@ -24,8 +24,8 @@ pub struct OperationArguments<'a> {
     pub traits: OperationTraits,
     /// Final status (`nfsstat`), if there is one.
     pub status: Option<u32>,
-    /// The handle of the file or directory that it is about. In NFSv4 this is the current filehandle, if the COMPOUND
-    /// shows that; for RENAME, the saved one.
+    /// Handle of the file or directory that the operation is about. In NFSv4 this is the current filehandle, if the
+    /// COMPOUND shows that; for RENAME, the saved one.
     pub handle: Option<&'a [u8]>,
     /// The name of a file in a directory: the file that is looked up, opened, created, removed or renamed.
     pub file_name: Option<&'a [u8]>,
@@ -33,23 +33,23 @@ pub struct OperationArguments<'a> {
     pub new_file_name: Option<&'a [u8]>,
     /// The handle of the directory into which RENAME moves the file.
     pub new_handle: Option<&'a [u8]>,
-    /// The attributes that GETATTR asks for: a `bitmap4` with its count.
+    /// Attributes that GETATTR asks for: a counted `bitmap4`.
     pub attributes: Option<&'a [u8]>,
     /// Offset in the file.
     pub offset: Option<u64>,
     /// Octets that are to be read, written or committed.
     pub count: Option<u32>,
-    /// Its `stateid4`; the first, if it has several.
+    /// `stateid4` of the operation; the first, if there are several.
     pub stateid: Option<&'a [u8]>,
     /// The path that MNT asks for.
     pub path: Option<&'a [u8]>,
-    /// Limits of the server in the results of GETATTR or FSINFO, as they are on the wire.
+    /// Limits of the server in the results of GETATTR or FSINFO, in wire format.
     returned_limits: Option<ReturnedLimits<'a>>,
-    /// The handle of the file that `file_name` names, if the reply shows it.
+    /// Handle of the file that `file_name` names, if the reply shows the handle.
     pub named_handle: Option<&'a [u8]>,
 }
 
-/// Limits of the server as a result has them.
+/// Limits of the server in the form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReturnedLimits<'a> {
     /// A `fattr4`.
@@ -78,7 +78,7 @@ impl Transaction {
         reader.u32().ok()
     }
 
-    /// The limits of the session that the call created, if it has created one.
+    /// Returns the limits of the session that the call created, if any.
     #[must_use]
     pub fn created_session(&self) -> Option<SessionLimits> {
         let created = self.operations.iter().find(|operation| operation.code == OperationCode::CREATE_SESSION)?;
@@ -88,7 +88,7 @@ impl Transaction {
     }
 
     /// Returns the arguments: one for each of [`operations`](Self::operations), or one for a procedure that has none.
-    /// Empty if the call was not rebuilt, if its arguments are encrypted, or if its program is unknown.
+    /// Empty if the call was not rebuilt, if the arguments are encrypted, or if the program is unknown.
     #[must_use]
     pub fn arguments(&self) -> Vec<OperationArguments<'_>> {
         self.walk_arguments().unwrap_or_default()
@@ -120,7 +120,7 @@ impl Transaction {
         Some(compound(&operations, &asked, &answers, &returned, call))
     }
 
-    /// The arguments or results in a body, if they are not encrypted.
+    /// Returns the arguments or results in a body, unless encrypted.
     fn readable<'a>(&self, body: RpcBody<'a>) -> Option<RpcBody<'a>> {
         match self.security {
             None | Some(Security::Authentication) => Some(body),
@@ -140,7 +140,8 @@ fn reads(call: &Rebuilt) -> Vec<(u64, u64)> {
     moved.map(|item| (item.at as u64, item.length.into())).collect()
 }
 
-/// The lengths of the Write chunks of a reply that have data items, and 0 for the others before them.
+/// Returns the lengths of the Write chunks of a reply that have data items, and 0 for other chunks before the last of
+/// these.
 fn writes(reply: &Rebuilt) -> Vec<u64> {
     let mut lengths = Vec::new();
     for item in &reply.items {
@@ -168,13 +169,13 @@ fn of<'a, 'b>(items: &'a [MarkedItem<'b>], operation: usize) -> impl Iterator<It
 }
 
 impl<'b> OperationArguments<'b> {
-    /// `true` if GETATTR asks for this attribute, by its number.
+    /// Returns true if GETATTR asks for the attribute with this number.
     #[must_use]
     pub fn asks_for(&self, attribute: usize) -> bool {
         self.attributes.is_some_and(|bitmap| nfs::has_attribute(bitmap, attribute))
     }
 
-    /// Limits of the server that the results show: those of GETATTR (NFSv4) or FSINFO (NFSv3).
+    /// Returns the limits of the server that the results show: from GETATTR (NFSv4) or FSINFO (NFSv3).
     #[must_use]
     pub fn server_limits(&self) -> Option<ServerLimits> {
         let limits = match self.returned_limits? {
@@ -211,16 +212,16 @@ fn number(octets: &[u8]) -> u64 {
     octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
 }
 
-/// The filehandles of a COMPOUND, as far as it shows them (RFC 8881 section 16.2.3.1).
+/// Filehandles that a COMPOUND shows (RFC 8881 section 16.2.3.1).
 #[derive(Default)]
 struct Filehandles<'a> {
     current: Option<&'a [u8]>,
     saved: Option<&'a [u8]>,
-    /// The operation that made the current file another one, by its name.
+    /// Index of the operation that made another file current, by the file's name.
     named_by: Option<usize>,
 }
 
-/// The operations of a COMPOUND, each with the filehandle that is current when its turn comes.
+/// Returns the operations of a COMPOUND, each with the filehandle that is current when the operation is carried out.
 fn compound<'a>(
     operations: &[CompoundOperation],
     asked: &[MarkedItem<'a>],
@@ -253,7 +254,8 @@ fn compound<'a>(
 }
 
 impl<'a> Filehandles<'a> {
-    /// Takes the next operation, which returned the handle `got`; gives the handle of what it is about.
+    /// Takes the next operation, which returned the handle `got`. Returns the handle of the object that the operation
+    /// is about.
     fn step(&mut self, arguments: &OperationArguments<'a>, got: Option<&'a [u8]>, index: usize) -> Option<&'a [u8]> {
         let before = self.current;
         match arguments.traits.filehandle {

@@ -24,7 +24,7 @@ impl BothEnds {
     }
 }
 
-/// The latency of an RPC as each end saw it: from the first packet of the call to the last of the reply.
+/// Latency of an RPC as each end saw the RPC: from the first packet of the call to the last of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndLatencies {
     /// Nanoseconds at the requester.

@@ -1,4 +1,4 @@
-//! The calls of a requester that wait, against the credits that it was granted (RFC 8166 section 3.3.1).
+//! Waiting calls of a requester, compared with the granted credits (RFC 8166 section 3.3.1).
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -6,16 +6,16 @@ use core::num::NonZeroU32;
 /// Availability of a credit for another call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CreditLimit {
-    /// The requester had a credit: fewer calls waited than it had credits.
+    /// The requester had a credit: the number of waiting calls was below the number of credits.
     Below,
-    /// The requester had none: as many calls waited as it had credits.
+    /// The requester had no credit: the number of waiting calls had reached the number of credits.
     Reached,
     /// The capture does not show the number of credits.
     #[default]
     Unknown,
 }
 
-/// The calls of a requester that wait for their replies, and its credits.
+/// The waiting calls of a requester, and the requester's credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CreditUse {
@@ -32,13 +32,13 @@ pub struct CreditUse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CreditTimes {
-    /// As many calls waited as it had credits.
+    /// Time in which the number of waiting calls had reached the number of credits.
     pub reached: u64,
     /// The capture does not show whether that was so.
     pub unknown: u64,
 }
 
-/// Reasons why it is not known for how long a requester had no credit before a call.
+/// Reasons why the time that a requester had no credit before a call is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreditWaitUnknown {
@@ -50,7 +50,7 @@ pub enum CreditWaitUnknown {
     Missed,
     /// A reply was sent more than once, and the capture does not show which copy the requester accepted.
     ReplyArrival,
-    /// The clock of the capture was set back after the call before it.
+    /// The clock of the capture was set back after the previous call.
     ClockSetBack,
     /// The two directions of the connection were captured by two clocks.
     TwoClocks,

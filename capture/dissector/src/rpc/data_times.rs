@@ -1,9 +1,9 @@
 //! Times for which an RPC waited for data by RDMA, and what the end that sends the data did meanwhile.
 
-/// Nanoseconds in which an end had data to send on a connection, by what it did.
+/// Nanoseconds in which an end had data to send on a connection, by the activity of that end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderTimes {
-    /// From the request for data to the first packet of data, if no data was on its way at the time of the request.
+    /// From the request for data to the first packet of data, if no data was in flight at the time of the request.
     pub late: u64,
     /// Between two packets of data: the time beyond what 100 MB/s and the way to both ends need, if that is 0.1 ms or more.
     pub paused: u64,
@@ -76,11 +76,11 @@ impl CongestionSigns {
     }
 }
 
-/// Times of both ends of an RPC, in the data of this RPC and in data that the connection carries before it.
+/// Times of both ends of an RPC, in the RPC's data and in data that the connection carries before the RPC's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataTimes {
     /// Times of the requester in data that the responder reads, during [`Phase::Pull`](super::phases::Phase::Pull).
     pub read: SenderTimes,
-    /// Times of the responder in data that it writes, in the rest of the time before the reply.
+    /// Times of the responder in data that the responder writes, in the rest of the time before the reply.
     pub written: SenderTimes,
 }

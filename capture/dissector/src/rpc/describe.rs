@@ -9,7 +9,7 @@ use rpcrdma::rpc::{
 use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, RpcBody, WalkError};
 use crate::rpc::known::{Direction, Rpc, Security, Status, Walked};
 
-/// Fields of a call that its reply does not repeat.
+/// Fields of a call that the reply does not repeat.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
     pub(crate) procedure: Procedure,
@@ -31,7 +31,7 @@ const ANNOUNCED: usize = 4;
 pub(crate) struct Way {
     /// True if the server calls the client.
     pub(crate) reverse: bool,
-    /// The program numbers that the client has announced for its callbacks, the latest first.
+    /// Program numbers that the client has announced for callbacks, the latest first.
     announced: [Option<u32>; ANNOUNCED],
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct DescribedCall {
 }
 
 impl Described {
-    /// Forgets what was read of the body, because it may contain padding.
+    /// Forgets the fields read from the body, because the body may contain padding.
     pub(crate) fn forget_body(&mut self) {
         self.rpc.operations.clear();
         self.items.clear();
@@ -87,13 +87,13 @@ impl Described {
         self.walked = Err(PADDED);
     }
 
-    /// Returns the result of the walk, as the message reports it.
+    /// Returns the result of the walk, as the message reports the result.
     pub(crate) fn to_walked(&self) -> Walked {
         Walked { items: self.items.clone(), start: self.start, end: self.walked }
     }
 }
 
-/// Examines a call. `reads` are its Read chunks: Position and length.
+/// Examines a call. `reads` are the call's Read chunks: Position and length.
 pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<DescribedCall> {
     let Ok((header, arguments)) = RpcCall::decode(payload) else { return cut_call(payload, way) };
     let RpcCall { program, version, procedure, credential, .. } = header;
@@ -126,7 +126,7 @@ fn cut_call(payload: &[u8], way: Way) -> Option<DescribedCall> {
     Some(DescribedCall { called, described: describe(&called, body, None, Reduced::Call(&[])) })
 }
 
-/// Returns the protection that a credential asks for, as far as it was captured.
+/// Returns the protection that a credential asks for, or the part that was captured.
 fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> {
     let mut reader = Reader::new(credential);
     let mut word = || reader.u32().map_err(|_| CutCredential);
@@ -137,7 +137,7 @@ fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> 
     Ok(Some(Security::of_gss(GssProcedure(procedure), GssService(service))))
 }
 
-/// Examines a reply. `written` are the lengths of its Write chunks.
+/// Examines a reply. `written` are the lengths of the reply's Write chunks.
 pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) -> Option<Described> {
     let (header, results) = RpcReply::decode(payload).ok()?;
     let status = match header.body {
@@ -204,10 +204,10 @@ fn describe(called: &Called, body: RpcBody<'_>, status: Option<Status>, reduced:
     Described { rpc, items: walk.items, start: body.position, walked: walk.end, announces: walk.callback_program }
 }
 
-/// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).
+/// Length of `databody_integ` and of the sequence number inside (RFC 2203 section 5.3.2.2).
 const PROTECTED_HEADER: usize = 8;
 
-/// The arguments or results within an integrity-protected body, as far as they were captured.
+/// Returns the captured part of the arguments or results within an integrity-protected body.
 pub(super) fn protected(body: RpcBody<'_>) -> RpcBody<'_> {
     let mut reader = Reader::new(body.octets);
     let data = reader.u32().map_or(&[][..], |length| {

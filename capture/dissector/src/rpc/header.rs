@@ -1,4 +1,4 @@
-//! The header of a Send, in any version and wire format, and what is the same in all of them.
+//! Header of a Send, in any version and wire format, with access to the fields that all share.
 
 use core::fmt;
 
@@ -15,9 +15,9 @@ pub enum Dialect {
     /// Version 1 (RFC 8166), and any unknown version.
     #[default]
     Version1,
-    /// Version 2, in one of the wire formats of its drafts.
+    /// Version 2, in one of the draft wire formats.
     Version2(Family),
-    /// Version 2, while no message of the connection has shown its wire format yet.
+    /// Version 2, while no message of the connection has shown the wire format yet.
     Version2Unknown,
 }
 
@@ -30,23 +30,23 @@ pub enum Header<'a> {
     V2(v2::HeaderV2<'a>),
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
     /// The transport header.
     pub header: Header<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header. They belong to the Payload stream only if [`Header::place`] says so.
+    /// Octets after the header. These belong to the Payload stream only if [`Header::place`] says so.
     pub payload: &'a [u8],
 }
 
 /// Place of the Payload stream of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadPlace {
-    /// After the header; in version 2, earlier messages may have brought parts of it.
+    /// After the header; in version 2, earlier messages may have brought parts of the Payload stream.
     Inline,
-    /// A part of it after the header; the rest comes in later messages.
+    /// A part of the Payload stream after the header; the rest comes in later messages.
     Part,
     /// In a Position Zero Read chunk or the Reply chunk.
     Chunk,
@@ -99,8 +99,8 @@ impl fmt::Display for Reaction {
 }
 
 impl Dialect {
-    /// The dialect of a Send, on a connection that has shown `family`, or nothing yet; what the Send shows is recorded
-    /// there. `octets` are its beginning, or all of it if it `is_whole`.
+    /// Returns the dialect of a Send, on a connection that has shown `family`, or nothing yet. Records in `family` the
+    /// wire format that the Send shows. `octets` are the Send's beginning, or all of the Send if `is_whole`.
     pub(crate) fn of(octets: &[u8], is_whole: bool, family: &mut Option<Family>) -> Self {
         // The version is in the same place in all of them (RFC 8166 section 4.2.2).
         if octets.get(4..8) != Some(&v2::VERSION.to_be_bytes()) {
@@ -126,10 +126,10 @@ impl Dialect {
 /// Octets of an ERR_VERS in the layout of family A.
 const ERR_VERS_OF_FAMILY_A: usize = 32;
 
-/// Returns true if this is an ERR_VERS of version 1, and not an error of version 2. Family A has another layout, in
-/// which an ERR_VERS has 32 octets: a Send of that length is in it. In any other, what follows either has no meaning,
-/// so the reading that leaves less of it wins. Family B has the same layout, but an end that speaks version 2 does not
-/// leave it out of the versions that it supports.
+/// Returns true if the Send is an ERR_VERS of version 1, and not an error of version 2. Family A has another layout, in
+/// which an ERR_VERS has 32 octets: a Send of that length is read in the layout of family A. In any other Send, the
+/// octets after the error have no meaning in either layout, so the reading that leaves fewer such octets wins. Family B
+/// has the same layout, but an end that speaks version 2 does not leave version 2 out of the supported versions.
 fn is_refusal_of_version_1(family: Family, octets: &[u8]) -> bool {
     let Ok((reply, rest)) = v1::ErrorReply::decode(octets) else { return false };
     let v1::ErrorBody::Vers { low, high } = reply.error() else { return false };
@@ -146,7 +146,7 @@ impl<'a> Decoded<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] if it does not begin with a header of this dialect.
+    /// A [`DecodeError`] if the Send does not begin with a header of this dialect.
     pub fn decode(dialect: Dialect, octets: &'a [u8]) -> Result<Self, DecodeError> {
         match dialect {
             Dialect::Version1 | Dialect::Version2Unknown => {
@@ -160,7 +160,7 @@ impl<'a> Decoded<'a> {
         }
     }
 
-    /// The same, if it is of version 1.
+    /// Returns the message, if the message is of version 1.
     #[must_use]
     pub const fn v1(&self) -> Option<v1::Message<'a>> {
         let Self { header, header_length, payload } = *self;
@@ -181,7 +181,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The chunks, if this kind of header has lists of them. The Call chunk of family B is separate:
+    /// Returns the chunks, if this kind of header has lists of chunks. The Call chunk of family B is separate:
     /// [`call_chunk`](Self::call_chunk).
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -202,7 +202,7 @@ impl<'a> Header<'a> {
         .unwrap_or_default()
     }
 
-    /// The segments of all its chunks, in the order of the header.
+    /// Returns the segments of all chunks, in the order of the header.
     pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> + use<'a> {
         let chunks = self.chunks().unwrap_or_default();
         let reads = self.call_chunk().iter().chain(chunks.reads.iter()).map(|read| read.target);
@@ -235,7 +235,7 @@ impl<'a> Header<'a> {
 }
 
 impl AnyErrorBody {
-    /// The name of the error, or of its kind.
+    /// Returns the name of the error, or of the error's kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

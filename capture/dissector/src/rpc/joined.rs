@@ -3,15 +3,16 @@
 use super::recovery::Recovery;
 use crate::carrier::operation::Stamp;
 
-/// The least that an RPC waited of which the capture holds no call: the call was sent before the first frame of its connection.
+/// Minimum wait of an RPC whose call the capture lacks: the call was sent before the first frame of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinedWait {
     /// The first frame of the connection.
     pub since: Stamp,
-    /// The frame that completed the reply's Send, or the last one before it that was lost at first.
+    /// Frame that completed the reply's Send, or the last frame before that was lost at first.
     pub until: Stamp,
-    /// Recovery of what the responder sent meanwhile for no known call. Its time is in the phase of the responder.
+    /// Recovery of packets that the responder sent meanwhile for no known call. The time counts in the phase of the
+    /// responder.
     pub recovery: Recovery,
 }
 

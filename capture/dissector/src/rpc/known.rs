@@ -14,13 +14,13 @@ pub enum Direction {
     Reply,
 }
 
-/// Known properties of an RPC message. A reply names no procedure, so this names that of its call.
+/// Known properties of an RPC message. A reply names no procedure, so a reply has the procedure of the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rpc {
     /// Direction: call or reply.
     pub direction: Direction,
-    /// True if it is a call from the server to the client, or the reply to one (RFC 8167).
+    /// True for a call from the server to the client, or the reply to such a call (RFC 8167).
     pub reverse: bool,
     /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
@@ -28,7 +28,7 @@ pub struct Rpc {
     pub procedure: Option<Procedure>,
     /// The name of the procedure.
     pub name: Option<&'static str>,
-    /// The operations of an NFSv4 COMPOUND, as far as they could be read.
+    /// Operations of an NFSv4 COMPOUND that could be read.
     pub operations: Vec<CompoundOperation>,
     /// RPCSEC_GSS protection.
     pub security: Option<Security>,
@@ -81,7 +81,7 @@ impl Security {
         }
     }
 
-    /// The service as RFC 2203 section 5.3.1 names it, or the control procedure.
+    /// Returns the name of the service in RFC 2203 section 5.3.1, or of the control procedure.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Security {
 /// Final status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The procedure was carried out, with its own status if it has one (nfsstat; 0 is success).
+    /// The procedure was carried out, with a procedure status if there is one (nfsstat; 0 is success).
     Success(Option<u32>),
     /// The RPC was accepted and not carried out.
     Refused {
@@ -120,8 +120,8 @@ pub enum Status {
 const MOVED: u32 = 10_019;
 
 impl Status {
-    /// Returns true if the RPC failed. NFS4ERR_MOVED is no failure: it says that the file system is on another server, and the client asks
-    /// for the locations or knows these (RFC 8881 section 11.3).
+    /// Returns true if the RPC failed. NFS4ERR_MOVED is no failure: the file system is on another server, and the
+    /// client asks for the locations or knows these (RFC 8881 section 11.3).
     #[must_use]
     pub const fn is_failure(self) -> bool {
         !matches!(self, Self::Success(None | Some(0 | MOVED)))
@@ -133,7 +133,7 @@ impl Status {
         matches!(self, Self::Success(Some(MOVED)))
     }
 
-    /// The name of what the RPC ended with, whatever status the procedure has of its own.
+    /// Returns the name of the RPC's outcome, independent of the procedure status.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -161,7 +161,7 @@ impl Status {
 pub struct Walked {
     /// DDP-eligible data items; their offsets count from the start of the Payload stream.
     pub items: Vec<DataItem>,
-    /// Octets of the Payload stream, as it was sent, before the arguments or results.
+    /// Octets of the Payload stream before the arguments or results, as sent.
     pub start: usize,
     /// `Ok` if everything was stepped through.
     pub end: Result<(), WalkError>,

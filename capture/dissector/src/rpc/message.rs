@@ -1,4 +1,4 @@
-//! One RPC-over-RDMA message: a Send put together from its packets, and what is known about the RPC message in it.
+//! One RPC-over-RDMA message: a Send put together from packets, and the known properties of the RPC message inside.
 
 use core::fmt;
 use core::ops::Range;
@@ -36,10 +36,10 @@ pub struct Message {
     pub from: Address,
     /// Address of the receiver.
     pub to: Address,
-    /// The session of the mirror that its last frame was captured through, if that tells. It is no part of the connection: copies
-    /// in several sessions are one message.
+    /// Session of the mirror through which the last frame of the message was captured, if known. The session is no part
+    /// of the connection: copies in several sessions are one message.
     pub mirror_session: Option<MirrorSession>,
-    /// Octets that were sent, as far as they were captured.
+    /// Octets of the Send that were captured.
     pub octets: Vec<u8>,
     /// Octets that were sent.
     pub length: usize,
@@ -47,25 +47,26 @@ pub struct Message {
     pub captured: Captured,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
-    /// Its requester, with the calls of that end that wait after it, and the credits for them. `None` if it is neither a call nor
-    /// a reply.
+    /// Requester of the message's RPC, with the calls of that end that wait after the message, and the credits for
+    /// these calls. `None` if the message is neither a call nor a reply.
     pub credit_use: Option<(Side, CreditUse)>,
     /// Number of earlier copies that did not arrive.
     pub retransmitted: u32,
-    /// The version and wire format in which it is read.
+    /// Version and wire format in which the message is read.
     pub dialect: Dialect,
-    /// The part of its Payload stream that earlier version 2 messages brought, if any.
+    /// Part of the message's Payload stream that earlier version 2 messages brought, if any.
     pub earlier: Option<Box<Earlier>>,
-    /// Octets of an RDMA_MSGP that only align data, as ranges of what follows its header (RFC 5666 section 3.9). `None`
-    /// if there is padding and its place is not known.
+    /// Octets of an RDMA_MSGP that only align data, as ranges of the octets after the header (RFC 5666 section 3.9).
+    /// `None` if there is padding at an unknown place.
     pub padding: Option<Vec<Range<usize>>>,
-    /// Reason why its receiver drops it, if it is of version 2 and does not fit the messages before it.
+    /// Reason why the receiver drops the message, if the message is of version 2 and does not fit the messages before.
     pub dropped: Option<Dropped>,
-    /// The RPC message, as far as it is known.
+    /// Known properties of the RPC message, if any.
     pub rpc: Option<Rpc>,
     /// Details, if [`Config::operations`](crate::dissector::Config::operations) is set.
     pub detail: Option<Box<Detail>>,
-    /// The frames that carried it, and what RDMA moved for it, if `Config::placements` asks for them.
+    /// Frames that carried the message, and octets that RDMA moved for the message, if `Config::placements` asks for
+    /// placements.
     pub(crate) placements: Placements,
 }
 
@@ -73,11 +74,11 @@ pub struct Message {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Earlier {
-    /// Its beginning, as far as it was captured without a gap.
+    /// Captured beginning of the Payload stream, up to the first gap.
     pub octets: Vec<u8>,
     /// Octets that were brought, not counting messages that the capture lacks.
     pub length: u64,
-    /// Reason why `octets` is not everything that was brought, if it is not.
+    /// Reason why `octets` lacks a part of what was brought, if a part is missing.
     pub missing: Option<NotRebuilt>,
 }
 
@@ -86,11 +87,11 @@ pub struct Earlier {
 #[non_exhaustive]
 pub struct Detail {
     /// Direction: call or reply. If the RPC message is unknown (a long call whose chunk is yet to be read, or an
-    /// RDMA_ERROR), the chunks and the waiting calls show it.
+    /// RDMA_ERROR), the chunks and the waiting calls show the direction.
     pub direction: Direction,
     /// Progress of both ends when the last part of the message was sent.
     pub progress: Progress,
-    /// Its arguments or results; `None` if nothing is known of them yet, or ever.
+    /// Arguments or results of the RPC message; `None` if nothing is known yet, or ever.
     pub walked: Option<Walked>,
     /// The call that the message answers.
     pub answers: Option<Answered>,
@@ -111,14 +112,14 @@ impl Detail {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Answered {
-    /// The call as it was sent, with what is known about its RPC by now.
+    /// Call as sent, with what is known about the RPC by now.
     pub call: Message,
-    /// Its arguments, if anything is known about them.
+    /// Arguments of the call; `None` if nothing is known.
     pub walked: Option<Walked>,
-    /// True if they became known only after it was sent: those of a long call, whose chunk was read later.
+    /// True if the arguments became known only after the call was sent: for a long call, whose chunk was read later.
     pub walked_late: bool,
-    /// For each segment of its header, in Read list, Write list and Reply chunk, what the responder had read or written
-    /// when it answered. `None` if that is not all known.
+    /// Octets that the responder had read or written when answering, for each segment in the call's header: Read list,
+    /// Write list and Reply chunk. `None` if this is not known of all segments.
     pub moved: Option<Vec<Ranges>>,
     /// Beginning of the RPC message, if that was in a Position Zero Read chunk and is complete.
     pub long: Option<Beginning>,
@@ -142,15 +143,15 @@ impl Beginning {
     }
 }
 
-/// Reasons why a version 2 message is dropped although it is correct by itself.
+/// Reasons why a version 2 message is dropped although the message is correct by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// It does not fit the messages before it.
+    /// The message does not fit the messages before.
     Misplaced(ContinuationError),
-    /// It continues a sequence of which a message was dropped before.
+    /// The message continues a sequence of which a message was dropped before.
     OfDroppedSequence,
-    /// It is an RDMA_ERROR with a flag that errors cannot have.
+    /// The message is an RDMA_ERROR with a flag that errors cannot have.
     ErrorWithFlags,
 }
 
@@ -169,15 +170,15 @@ impl fmt::Display for Dropped {
 pub enum Captured {
     /// The whole Send.
     Whole,
-    /// Its beginning; the capture cut its frames (snaplen).
+    /// Beginning of the Send; the capture cut the frames (snaplen).
     Cut,
-    /// Its beginning: the capture missed later packets, so its length is unknown.
+    /// Beginning of the Send: the capture missed later packets, so the Send's length is unknown.
     Head,
-    /// Its end: the capture missed its first packet, so nothing in it can be read.
+    /// End of the Send: the capture missed the first packet, so nothing in the Send can be read.
     Tail,
 }
 
-/// The readable part of a Send: nothing, if its beginning is missing.
+/// Returns the readable part of a Send: nothing, if the beginning is missing.
 pub(crate) fn readable(captured: Captured, octets: &[u8]) -> &[u8] {
     if captured == Captured::Tail { &[] } else { octets }
 }
@@ -200,14 +201,14 @@ impl Message {
         Decoded::decode(self.dialect, self.readable())
     }
 
-    /// The same, if it is of version 1.
+    /// Decodes the message, if the message is of version 1.
     #[must_use]
     pub fn decode_v1(&self) -> Option<v1::Message<'_>> {
         self.decode().ok()?.v1()
     }
 
-    /// The Payload stream, as far as it is in Sends: what came before, and what is in this one, without padding. If a
-    /// part is missing, what comes before that.
+    /// Returns the Payload stream in Sends, without padding: the earlier octets, and the octets of this message. If a
+    /// part is missing, returns the octets before the missing part.
     #[must_use]
     pub fn stream<'a>(&'a self, decoded: &Decoded<'a>) -> Cow<'a, [u8]> {
         match decoded.header.place() {
@@ -229,18 +230,21 @@ impl Message {
         self.earlier.as_ref().map_or(0, |earlier| earlier.length)
     }
 
-    /// Returns why the Payload stream in messages before this one is not completely known, if it is not.
+    /// Returns the reason why the Payload stream in messages before this one is not completely known, if a part is
+    /// unknown.
     #[must_use]
     pub fn earlier_missing(&self) -> Option<NotRebuilt> {
         self.earlier.as_ref()?.missing
     }
 
-    /// Returns true if its beginning or end may not be known: the capture lacks packets of it, or messages with earlier parts.
+    /// Returns true if the beginning or end of the message may be unknown: the capture lacks packets of the message, or
+    /// messages with earlier parts.
     pub(crate) fn is_broken(&self) -> bool {
         matches!(self.captured, Captured::Head | Captured::Tail) || self.earlier_missing().is_some()
     }
 
-    /// True if its payload is in Position Zero Read chunks of its sender: a long call, or a reply that the responder provides.
+    /// Returns true if the payload is in Position Zero Read chunks of the sender: a long call, or a reply that the
+    /// responder provides.
     #[must_use]
     pub fn provides_payload(&self) -> bool {
         let decoded = self.decode_v1();
@@ -248,7 +252,7 @@ impl Message {
             .is_some_and(|decoded| matches!(decoded.header.body, v1::Body::Nomsg(chunks) if !chunks.reads.is_empty()))
     }
 
-    /// For an RDMA_MSGP: what it says about padding, its payload and its chunks.
+    /// Returns the parts of an RDMA_MSGP: the padding fields, the payload and the chunks.
     pub(crate) fn msgp(&self) -> Option<(Msgp, &[u8], Chunks<'_>)> {
         self.prefix().filter(|prefix| prefix.procedure == prefix::Procedure::RDMA_MSGP)?;
         let v1::Message { header, header_length, payload } = self.decode_v1()?;
@@ -289,7 +293,7 @@ impl Message {
         self.rpc.as_ref().is_some_and(|rpc| rpc.reverse)
     }
 
-    /// Messages of any kind that a message of version 2 permits its receiver to send.
+    /// Returns the messages of any kind that a message of version 2 permits the receiver to send.
     #[must_use]
     pub fn permitted(&self) -> Option<Permitted> {
         let credit = self.prefix()?.credit;
@@ -300,7 +304,7 @@ impl Message {
         }
     }
 
-    /// `rdma_xid`. It is the first word, so even a Send too short for the other three may have it.
+    /// Returns `rdma_xid`. The XID is the first word, so even a Send too short for the other three may have an XID.
     #[must_use]
     pub fn rdma_xid(&self) -> Option<u32> {
         self.readable().first_chunk().map(|word| u32::from_be_bytes(*word))
@@ -312,7 +316,7 @@ impl Message {
         self.rdma_xid().unwrap_or(0)
     }
 
-    /// The name of its `rdma_proc`, or in version 2 of its `rdma_htype`, if it has one.
+    /// Returns the name of the message's `rdma_proc`, or in version 2 of `rdma_htype`, if there is a name.
     #[must_use]
     pub fn type_name(&self) -> Option<&'static str> {
         let procedure = self.prefix()?.procedure;
@@ -334,7 +338,7 @@ impl Message {
         v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| AnyErrorBody::V1(reply.error()))
     }
 
-    /// Returns the direction (call or reply), if it is known. A long call does not show its procedure until its chunk
+    /// Returns the direction (call or reply), if known. A long call does not show the procedure until the call's chunk
     /// is pulled, but a reply has no Read list (RFC 8166 section 4.3.1).
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
@@ -346,7 +350,7 @@ impl Message {
         }
     }
 
-    /// Returns true if the capture lacks the part of the Send that shows its direction (call or reply).
+    /// Returns true if the capture lacks the part of the Send that shows the direction (call or reply).
     pub(crate) fn hides_direction(&self) -> bool {
         if self.captured == Captured::Whole || self.error().is_some() {
             return false;
@@ -359,14 +363,15 @@ impl Message {
         decoded.header.place() == PayloadPlace::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
-    /// Returns true if the capture lacks so much of the Send that it does not show the RPC.
+    /// Returns true if the capture lacks so much of the Send that the RPC is unknown.
     #[must_use]
     pub fn hides_rpc(&self) -> bool {
         let is_inline = || self.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Inline);
         self.hides_direction() || self.rpc.is_none() && self.error().is_none() && is_inline()
     }
 
-    /// Returns true if it is about the connection and no RPC, as version 2 has them: credits and transport properties.
+    /// Returns true if the message is about the connection and belongs to no RPC. Version 2 has such messages: credits
+    /// and transport properties.
     pub(crate) fn belongs_to_no_rpc(&self) -> bool {
         self.decode().is_ok_and(|decoded| match decoded.header {
             Header::V1(_) => false,
@@ -374,8 +379,8 @@ impl Message {
         })
     }
 
-    /// The message in the form that the rules of version 2 take, with what it says by itself and why its receiver drops
-    /// it.
+    /// Returns the message in the form that the rules of version 2 take: the message's own statements, and the reason
+    /// why the receiver drops the message.
     pub(crate) fn sent_v2(&self, family: Family) -> SentV2<'_> {
         let mut sent = SentV2::new(family, self.readable());
         sent.length = self.length;
@@ -387,8 +392,8 @@ impl Message {
         sent
     }
 
-    /// The frames that carried the message, and what RDMA moved for it, if [`Config::placements`](crate::Config::placements) asks for
-    /// them.
+    /// Returns the frames that carried the message, and the placements of octets that RDMA moved for the message, if
+    /// [`Config::placements`](crate::Config::placements) asks for placements.
     #[must_use]
     pub fn placements(&self) -> &[FramePlacement] {
         self.placements.as_slice()

@@ -1,4 +1,4 @@
-//! An RPC message in a Send: its header, where its Payload stream is, what it calls, and the transaction it is part of.
+//! RPC message in a Send: header, place of the Payload stream, procedure, and transaction.
 
 pub(crate) mod activity;
 pub(crate) mod arguments;

@@ -1,7 +1,7 @@
-//! The padding of an RDMA_MSGP (RFC 5666 section 3.9).
+//! Padding of an RDMA_MSGP (RFC 5666 section 3.9).
 //!
-//! RDMA_MSGP aligns data. The arguments or results are stepped through with the padding that its two words ask for, and
-//! the padding is believed if they then end exactly where the Send ends.
+//! RDMA_MSGP aligns data. The arguments or results are stepped through with the padding that the RDMA_MSGP's two words
+//! ask for, and the padding is believed if the arguments or results then end exactly where the Send ends.
 
 use core::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) struct Msgp {
 }
 
 impl Msgp {
-    /// Returns the padding in a call, as ranges of its payload; `None` if it is not known.
+    /// Returns the padding in a call, as ranges of the payload; `None` if unknown.
     pub(crate) fn padding_of_call(self, payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<Paddings> {
         if self.pads_nothing(payload) {
             return Some(Vec::new());
@@ -38,7 +38,7 @@ impl Msgp {
         })
     }
 
-    /// The same for a reply. `written` are the lengths of its Write chunks.
+    /// Returns the padding in a reply, as ranges of the payload. `written` are the lengths of the reply's Write chunks.
     pub(crate) fn padding_of_reply(self, payload: &[u8], called: &Called, written: &[u64]) -> Option<Paddings> {
         let (header, results) = RpcReply::decode(payload).ok()?;
         let has_results = matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. });
@@ -65,8 +65,9 @@ impl Msgp {
         self.thresh as usize > payload.len()
     }
 
-    /// The RFC pads items of `rdma_thresh` octets, but tells the receiver to skip the padding of those that exceed it.
-    /// An item of exactly that size may be either; the payload then ends where only one of the two readings says.
+    /// Finds the padding. The RFC pads items of `rdma_thresh` octets, but tells the receiver to skip the padding of
+    /// items that exceed `rdma_thresh`. An item of exactly that size may be either; the payload then ends where only
+    /// one of the two readings says.
     fn find(self, at: usize, walk: impl Fn(Padding) -> Option<Paddings>) -> Option<Paddings> {
         let Self { header_length, align, thresh } = self;
         let before = header_length.saturating_add(at);

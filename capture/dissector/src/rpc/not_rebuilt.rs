@@ -11,7 +11,7 @@ use crate::nfs::WalkError;
 pub enum NotRebuilt {
     /// The capture does not hold all of the Send.
     Send,
-    /// The capture lacks an earlier message that brought a part of its Payload stream (version 2).
+    /// The capture lacks an earlier message that brought a part of the Payload stream (version 2).
     Earlier,
     /// There is padding before data (RDMA_MSGP, RFC 5666 section 3.9), at an unknown place.
     Padding,
@@ -19,14 +19,14 @@ pub enum NotRebuilt {
     Chunk {
         /// The chunk.
         chunk: ChunkName,
-        /// Octets of it before the first missing one.
+        /// Octets of the chunk before the first missing one.
         captured: u64,
         /// Octets of the chunk.
         length: u64,
     },
-    /// The responder asked for no data of these octets of a Read chunk, or did not write octets that its reply returns in a Write
-    /// chunk or the Reply chunk. The capture misses nothing that could have done so. Octets are counted from the start of the chunk's
-    /// content.
+    /// The responder asked for no data of these octets of a Read chunk, or did not write octets that the reply returns
+    /// in a Write chunk or the Reply chunk. The capture misses no packet that could have moved the octets. Octets are
+    /// counted from the start of the chunk's content.
     NotMoved {
         /// The chunk.
         chunk: ChunkName,
@@ -35,25 +35,26 @@ pub enum NotRebuilt {
         /// Last octet that was not moved.
         last: u64,
     },
-    /// Octets of a Read chunk are missing, and the requester's adapter refused the responder access to memory while data
-    /// of the call was still to come: the requester withdrew the memory, or never registered it (RFC 8166 section 4.5.3).
+    /// Octets of a Read chunk are missing, and the requester's adapter refused the responder access to memory while
+    /// data of the call was still to come: the requester withdrew the memory, or never registered the memory (RFC 8166
+    /// section 4.5.3).
     Refused {
         /// The chunk.
         chunk: ChunkName,
-        /// The first octet of it that is missing, counted from 0.
+        /// First missing octet of the chunk, counted from 0.
         first: u64,
         /// Octets of the chunk.
         length: u64,
     },
     /// The call is not in the capture, so nothing is known of the reply's chunks.
     CallMissing,
-    /// The reply's chunks are not those of the call.
+    /// The reply's chunks differ from the call's chunks.
     ForeignChunks,
     /// A Read chunk's Position is not within the Payload stream.
     Position(u32),
     /// There is a Position Zero Read chunk and an inline Payload stream: no specification says which comes first.
     PositionZeroInMessage,
-    /// It is not known where the reduced results belong.
+    /// The place of the reduced results is unknown.
     Results(WalkError),
     /// The server ended the RPC with RDMA_ERROR: there is no RPC message.
     Error(AnyErrorBody),
@@ -120,7 +121,7 @@ impl fmt::Display for NotRebuilt {
 }
 
 impl NotRebuilt {
-    /// The kind of reason, without its numbers, to count RPCs by.
+    /// Returns the kind of reason, without numbers, to count RPCs by.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {

@@ -5,20 +5,21 @@ use core::fmt;
 /// A part of the time that an RPC took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// The call's Send: from its first packet to its last.
+    /// The call's Send, from the first packet to the last.
     Call,
-    /// The responder's turn: nothing of the RPC was on its way, and the responder had what it had asked for. That need not be
-    /// its fault: its packets may have been lost before they were captured, or have waited behind those of other RPCs.
+    /// The responder's turn: no packet of the RPC was in flight, and the responder had the requested data. The delay
+    /// need not be the responder's fault: packets may have been lost before the capture point, or have waited behind
+    /// packets of other RPCs.
     Responder,
     /// RDMA Reads: from a Read request to the arrival of all data that was asked for by then, however often a request or a response was
     /// retransmitted meanwhile.
     Pull,
-    /// RDMA Writes: from the first to the last of those that follow each other, with retransmitted ones.
+    /// RDMA Writes, from the first to the last in a row, including retransmitted ones.
     Push,
-    /// The reply's Send: from its first packet to its last, in the copy that the requester accepted.
+    /// The reply's Send, from the first packet to the last, in the copy that the requester accepted.
     Reply,
-    /// The requester's turn: the responder provides the reply, and the requester had not asked for what was left of it
-    /// (draft-cel-nfsv4-reliable-reply).
+    /// The requester's turn: the responder provides the reply, and the requester had not asked for the rest of the
+    /// reply (draft-cel-nfsv4-reliable-reply).
     Requester,
 }
 
@@ -53,7 +54,7 @@ impl Phase {
     }
 }
 
-/// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured.
+/// Time of an RPC by phase, in nanoseconds, at the capture point.
 ///
 /// Retransmitting a captured packet of a Send does not start a new phase: time spent retransmitting a call counts for
 /// [`Phase::Responder`], not for [`Phase::Call`].
@@ -87,7 +88,7 @@ impl Phases {
         }
     }
 
-    /// Returns the nanoseconds in one phase, to change them.
+    /// Returns a mutable reference to the nanoseconds in one phase.
     pub const fn of_mut(&mut self, phase: Phase) -> &mut u64 {
         match phase {
             Phase::Call => &mut self.call,
@@ -99,7 +100,7 @@ impl Phases {
         }
     }
 
-    /// All of it: the latency of the RPC.
+    /// Returns the sum of all phases: the latency of the RPC.
     #[must_use]
     pub fn total(&self) -> u64 {
         Phase::ALL.iter().map(|phase| self.of(*phase)).sum()
@@ -113,17 +114,18 @@ pub enum NotTimed {
     CallMissing,
     /// The capture holds no complete reply.
     ReplyMissing,
-    /// The responder sent the reply, and no copy of it arrived, as far as the capture shows.
+    /// The responder sent the reply, and the capture shows no arrival of a copy.
     ReplyNotAccepted,
-    /// Packets that belong to the RPC may be missing, or an RDMA operation may be one of it and is for no known memory.
+    /// Packets of the RPC may be missing, or an RDMA operation for unknown memory may belong to the RPC.
     Missed,
-    /// Frames are in another order than their times, or packets of the responder before the call that they belong to.
+    /// Frames are in another order than the frames' times, or packets of the responder come before the call.
     OutOfOrder,
     /// The clock of the capture was set back between the call and the reply.
     ClockSetBack,
     /// The two directions of the connection were captured by two clocks: packets come after their acknowledgements.
     TwoClocks,
-    /// Another call that waited at the same time advertised the same handle: which of them data was moved for is not known.
+    /// Another call that waited at the same time advertised the same handle, so the call for which data was moved is
+    /// unknown.
     SharedMemory,
     /// A call with the same XID was not answered before: what was moved may have been for that.
     SameXid,

@@ -9,7 +9,7 @@ pub(crate) struct Pieces {
     /// None is empty.
     pieces: Vec<Vec<u8>>,
     length: usize,
-    /// All of them in one, if somebody wanted that and there are several.
+    /// All pieces in one, if requested and there are several.
     joined: OnceLock<Vec<u8>>,
     /// The octets outside of chunks in one, if somebody wanted that.
     reduced: OnceLock<Vec<u8>>,
@@ -43,7 +43,7 @@ impl Pieces {
         self.length == 0
     }
 
-    /// All octets in one piece. If there are several pieces, they are copied when this is called first.
+    /// Returns all octets in one piece. The first call copies several pieces.
     pub(crate) fn octets(&self) -> &[u8] {
         match self.pieces.as_slice() {
             [] => &[],
@@ -52,8 +52,8 @@ impl Pieces {
         }
     }
 
-    /// The octets outside of these ranges, in one piece. They are copied when this is called first, so it is always given the
-    /// same ranges, in their order.
+    /// Returns the octets outside of the given ranges, in one piece. The first call copies the octets, so every call
+    /// must pass the same ranges, in order.
     pub(crate) fn reduced(&self, left_out: impl Iterator<Item = Range<usize>>) -> &[u8] {
         self.reduced.get_or_init(|| self.outside(left_out))
     }

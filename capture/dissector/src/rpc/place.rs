@@ -6,14 +6,15 @@ use super::phases::Phase;
 use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::operation::{Side, Sides};
 
-/// Place of the capture, as seen from the calls of the client. For its callbacks it is the other way round.
+/// Place of the capture, as seen from the calls of the client. For the client's callbacks the place is the other way
+/// round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CapturedAt {
     /// At the requester.
     Requester,
     /// At the responder.
     Responder,
-    /// Between them, with a network on either side.
+    /// Between requester and responder, with a network on either side.
     Between,
 }
 
@@ -22,7 +23,7 @@ pub enum CapturedAt {
 pub enum PlaceKnown {
     /// The user.
     Given,
-    /// The acknowledgement times of the ends: one end takes so much longer that it has to be beyond the network.
+    /// Acknowledgement times of the ends: one end takes so much longer that the end must be beyond the network.
     Inferred,
 }
 
@@ -37,7 +38,8 @@ impl CapturedAt {
         }
     }
 
-    /// The phases of an RPC that contain a round trip through the network, or part of one, beside what they are named after.
+    /// Returns the phases of an RPC that contain a round trip through the network, or part of one, in addition to the
+    /// activity in the phase's name.
     #[must_use]
     pub const fn with_network(self) -> &'static [Phase] {
         match self {
@@ -47,7 +49,7 @@ impl CapturedAt {
         }
     }
 
-    /// Returns the only possible place, if the times that the ends took to acknowledge show it.
+    /// Returns the only possible place, if the acknowledgement times of both ends show the place.
     pub(crate) fn infer(acknowledgements: Sides<Option<Acknowledgements>>, client: Side) -> Option<Self> {
         let (requester, responder) = (*acknowledgements.get(client), *acknowledgements.get(client.other()));
         match (requester?, responder?) {

@@ -5,7 +5,7 @@
 pub struct FramePlacement {
     /// Number of the frame.
     pub frame: u64,
-    /// Place of the packet or FPDU in what its sender sends, in the carrier's own numbers.
+    /// Place of the packet or FPDU in the octets of the sender, in the carrier's own numbers.
     pub place: u64,
     /// The message that the octets belong to.
     pub part: PlacedPart,
@@ -26,7 +26,7 @@ pub enum PlacedPart {
     Reply,
 }
 
-/// List of placements that takes no more room than a pointer while it is empty: few callers want them.
+/// List of placements. An empty list takes no more room than a pointer: few callers want placements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placements(Option<Box<PlacementList>>);
 

@@ -62,8 +62,8 @@ impl Ranges {
     }
 }
 
-/// The first octets of a chunk that were not moved, counted from its start. `segments` has, for each segment, what was
-/// moved and how many octets should have been.
+/// Returns the first octets of a chunk that were not moved, counted from the start of the chunk. `segments` has, for
+/// each segment, the moved octets and the number of octets that should have been moved.
 pub(crate) fn gap<'a>(segments: impl Iterator<Item = (&'a Ranges, u64)>) -> Option<Range<u64>> {
     let mut before = 0;
     let mut found: Option<Range<u64>> = None;

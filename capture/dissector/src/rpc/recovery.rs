@@ -16,7 +16,7 @@ const STRETCHES: usize = 4;
 pub struct TimeOut {
     /// The frame in which the sender sent again.
     pub frame: u64,
-    /// Nanoseconds for which it had sent nothing, or had got no acknowledgement.
+    /// Nanoseconds in which the sender had sent nothing, or had got no acknowledgement.
     pub silence: u64,
 }
 
@@ -25,8 +25,8 @@ pub struct TimeOut {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// Time of each phase that was spent on recovery: for each packet that was sent again, the time since it was first
-    /// sent, as far as no other packet of the RPC came in between.
+    /// Time of each phase that was spent on recovery: for each retransmitted packet, the part of the time since the
+    /// first transmission in which no other packet of the RPC came.
     pub phases: Phases,
     /// Times that a sender got no acknowledgement.
     pub timeouts: u64,
@@ -38,7 +38,7 @@ pub struct Recovery {
     pub causes_not_seen: u64,
     /// Packets that were sent again.
     pub resent_packets: u64,
-    /// The frame of the first of them.
+    /// Frame of the first retransmitted packet.
     pub resent_from: Option<u64>,
     /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
     pub naks: u64,
@@ -46,14 +46,15 @@ pub struct Recovery {
     pub rnr_naks: u64,
     /// Nanoseconds that these asked the sender to wait.
     pub rnr_wait: u64,
-    /// Nanoseconds of `phases` that passed because a receiver was not ready, for a packet of the RPC or for one before it.
+    /// Nanoseconds of `phases` that passed because a receiver was not ready, for a packet of the RPC or for an earlier
+    /// packet.
     pub not_ready: u64,
     /// Packets among `resent_packets` that were sent again for this reason.
     pub not_ready_packets: u64,
     /// The last frame that brought what was missing before a packet of the RPC: until then, the receiver could not use that packet.
     pub behind: Option<u64>,
-    /// Signs of loss on the connection between call and reply of which it is not known which RPC they are about. If there are any, recovery
-    /// may have taken more time than that of `phases`.
+    /// Signs of loss on the connection between call and reply that could not be assigned to an RPC. If there are any,
+    /// recovery may have taken more time than `phases` says.
     pub unassigned: u64,
     /// The frames of all these, but no more than the first 64.
     pub frames: Vec<u64>,
@@ -66,7 +67,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Octets of memory that its list of frames takes at most.
+    /// Maximum octets of memory that the list of frames takes.
     pub(crate) const HELD: usize = 2 * FRAMES * size_of::<u64>() + STRETCHES * size_of::<(Time, Time)>();
 
     /// Counts a sign that something was lost.
@@ -102,7 +103,7 @@ impl Recovery {
         self.list(stamp.frame);
     }
 
-    /// Adds a stretch of time that follows those before.
+    /// Adds a stretch of time after the earlier stretches.
     pub(crate) fn stretch(&mut self, from: Time, until: Time) {
         let has_room = self.stretches.len() < STRETCHES;
         match self.stretches.last_mut() {
@@ -120,7 +121,7 @@ impl Recovery {
         }
     }
 
-    /// Lists a frame, in order. They need not come in order.
+    /// Lists a frame, in order. Frames may arrive out of order.
     fn list(&mut self, frame: u64) {
         let is_next = self.frames.last().is_none_or(|last| *last < frame);
         let place = if is_next { self.frames.len() } else { self.frames.partition_point(|before| *before < frame) };

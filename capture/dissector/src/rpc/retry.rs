@@ -80,8 +80,9 @@ impl Transaction {
         self.tries.as_ref().map_or(1, |tries| tries.count)
     }
 
-    /// Failure of an operation that an earlier try probably carried out, so that it cannot succeed once more: what was to be removed
-    /// is not there any more, or what was to be made is there already. `None` if the RPC has one try, or ended otherwise.
+    /// Returns the failure of an operation that an earlier try probably carried out, so that repeating the operation
+    /// cannot succeed: the object to be removed is already gone, or the object to be made already exists. `None` if the
+    /// RPC has one try, or ended otherwise.
     #[must_use]
     pub fn retry_failure(&self) -> Option<RetryFailure> {
         let tries = self.tries.as_ref()?;
@@ -143,7 +144,7 @@ impl RetryFailure {
 const NOENT: u32 = 2;
 const EXIST: u32 = 17;
 
-/// Returns true if a procedure of NFSv3 fails with this status if it is carried out twice (RFC 1813 section 3.3).
+/// Returns true if repeating a procedure of NFSv3 makes the procedure fail with this status (RFC 1813 section 3.3).
 const fn cannot_repeat_v3(procedure: u32, status: u32) -> bool {
     match procedure {
         // CREATE, MKDIR, SYMLINK, MKNOD, LINK.
@@ -154,7 +155,7 @@ const fn cannot_repeat_v3(procedure: u32, status: u32) -> bool {
     }
 }
 
-/// Returns true if an operation of NFSv4 fails with this status if it is carried out twice.
+/// Returns true if repeating an operation of NFSv4 makes the operation fail with this status.
 const fn cannot_repeat_v4(operation: OperationCode, status: u32) -> bool {
     match operation {
         OperationCode::CREATE | OperationCode::LINK | OperationCode::OPEN => status == EXIST,

@@ -1,7 +1,7 @@
 //! Packets that both ends sent for an RPC, one by one.
 //!
-//! The packets are kept one by one, as far as there is room, and put in order when the RPC is over: what shows that a packet
-//! was lost may become known long after the frame that showed it.
+//! The packets are kept one by one, within the limits of memory, and put in order when the RPC is over: the loss of a
+//! packet may become known long after the frame that showed the loss.
 
 use super::phases::Phase;
 use super::waiting::Step;
@@ -9,7 +9,8 @@ use crate::carrier::operation::{Origin, Side, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::file::Time;
 
-/// A time between two packets is long if it is this part of the time of the RPC, and no shorter than so many nanoseconds.
+/// A time between two packets is long if the time is at least the RPC's time divided by `PARTS`, and at least `SHORT`
+/// nanoseconds.
 const PARTS: u64 = 20;
 const SHORT: u64 = 100_000;
 
@@ -20,7 +21,7 @@ pub enum StepsWanted {
     /// Of none.
     #[default]
     None,
-    /// Of those with one of these `rdma_xid`.
+    /// RPCs with one of these `rdma_xid`.
     Xids(Vec<u32>),
     /// Of all.
     All,
@@ -50,12 +51,13 @@ impl StepsWanted {
 pub struct PacketRun {
     /// Sender of the packets.
     pub from: Side,
-    /// Step of the packets. `None` for a retransmitted TCP segment that brought nothing new (its step is unknown), for
-    /// a negative acknowledgement, and for the reason of a retransmission.
+    /// Step of the packets. `None` for a retransmitted TCP segment that brought nothing new (unknown step), for a
+    /// negative acknowledgement, and for the reason of a retransmission.
     pub step: Option<Step>,
     /// Sign of loss that the packets show.
     pub recovery: Option<RecoveryKind>,
-    /// True if their receiver threw them away, because it had missed a packet before them; they were sent again later.
+    /// True if the receiver discarded the packets, because an earlier packet was missing; the packets were
+    /// retransmitted later.
     pub is_discarded: bool,
     /// Frame of the first packet.
     pub first: Stamp,
@@ -63,7 +65,7 @@ pub struct PacketRun {
     pub last: Stamp,
     /// Number of packets.
     pub packets: u64,
-    /// Octets that they brought, or, if they are RDMA Read requests, asked for.
+    /// Octets that the packets brought, or asked for if the packets are RDMA Read requests.
     pub octets: u64,
 }
 
@@ -74,7 +76,7 @@ impl PacketRun {
         Self { from, step, recovery: None, is_discarded: false, first: stamp, last: stamp, packets: 1, octets }
     }
 
-    /// Returns the entry of a packet about which `sign` tells more than its content.
+    /// Returns the entry of a packet about which `sign` tells more than the packet's content.
     pub(crate) fn shown(sign: Sign, Origin { from, stamp }: Origin, step: Option<Step>) -> Self {
         let packet = Self::one(from, step, stamp, 0);
         match sign {
@@ -84,13 +86,13 @@ impl PacketRun {
         }
     }
 
-    /// Returns true if it is about a packet, and does not stand for itself.
+    /// Returns true if the entry is about a packet, and does not stand for itself.
     fn is_of_packet(&self) -> bool {
         self.recovery.is_none_or(RecoveryKind::is_of_packet)
     }
 
-    /// In the order of the frames; of one frame, why a packet was sent again comes before that packet, and what is
-    /// known of a TCP segment after what is in it.
+    /// Returns the sort key: by frame. Within one frame, the reason of a retransmission comes before the retransmitted
+    /// packet, and the facts about a TCP segment after the segment's content.
     const fn key(&self) -> (u64, u8) {
         let rank = match (self.step, self.recovery) {
             (_, Some(kind)) if kind.is_cause() => 0,
@@ -152,7 +154,7 @@ pub struct PhaseStretch {
     pub phase: Phase,
     /// Beginning of the stretch.
     pub from: Time,
-    /// Its end: the beginning of the next one, or the end of the RPC.
+    /// End of the stretch: the beginning of the next one, or the end of the RPC.
     pub until: Time,
 }
 
@@ -164,14 +166,14 @@ pub struct Steps {
     pub packets: Vec<PacketRun>,
     /// Packets from the middle that are not kept.
     pub left_out: Option<StepsLeftOut>,
-    /// Stretches of the phases, in order and without gaps; none if they alternated too often. They mean something only if the
-    /// [phases](super::transaction::Transaction::phases) are known.
+    /// Stretches of the phases, in order and without gaps; none if the phases alternated too often. The stretches mean
+    /// something only if the [phases](super::transaction::Transaction::phases) are known.
     pub stretches: Option<Vec<PhaseStretch>>,
 }
 
 impl Steps {
-    /// The packets, with those in a row that did the same counted together, unless so long passed between two of them that
-    /// it would hide where the time went: a twentieth of what all of them took, and 0.1 ms.
+    /// Returns the packets. Packets in a row that did the same are counted together, unless at least a twentieth of the
+    /// time of all packets, and 0.1 ms, passed between two packets: counting these together would hide the delay.
     #[must_use]
     pub fn runs(&self) -> Vec<PacketRun> {
         let ends = self.packets.first().zip(self.packets.last());
@@ -198,7 +200,7 @@ pub(crate) fn arrange(packets: &mut Vec<PacketRun>) {
     *packets = kept;
 }
 
-/// Counts packets in a row together that did the same, with fewer than `gap` nanoseconds between them.
+/// Counts packets in a row together that did the same, with fewer than `gap` nanoseconds between two packets.
 pub(crate) fn folded(packets: &[PacketRun], gap: u64) -> Vec<PacketRun> {
     let mut runs: Vec<PacketRun> = Vec::new();
     for packet in packets {

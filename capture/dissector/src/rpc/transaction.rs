@@ -18,11 +18,12 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 
-/// A call and its outcome.
+/// A call and the outcome of the call.
 ///
-/// A reply in the capture need not have reached the requester. An RPC is answered by the copy of the reply that the requester's
-/// adapter accepted. If it refused the reply, or an RDMA Write before it, and the reply was not sent again, or if the reply was
-/// sent more than once and never acknowledged, the call is still waiting.
+/// A reply in the capture need not have reached the requester. An RPC is answered by the copy of the reply that the
+/// requester's adapter accepted. The call is still waiting if the adapter refused the reply, or an RDMA Write before
+/// the reply, and the reply was not retransmitted. The call is also still waiting if the reply was sent more than once
+/// and never acknowledged.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Transaction {
@@ -40,9 +41,9 @@ pub struct Transaction {
     pub callback: Callback,
     /// `rdma_xid`.
     pub xid: u32,
-    /// The call; `None` if the capture does not hold it.
+    /// Call; `None` if the capture lacks the call.
     pub call: Option<Half>,
-    /// The reply; `None` if the capture does not hold it, or it did not arrive.
+    /// Reply; `None` if the capture lacks the reply, or the reply did not arrive.
     pub reply: Option<Half>,
     /// `true` if the requester acknowledged the reply.
     pub is_acknowledged: bool,
@@ -50,8 +51,8 @@ pub struct Transaction {
     pub procedure: Option<Procedure>,
     /// The name of what was called.
     pub name: Option<&'static str>,
-    /// The operations of an NFSv4 COMPOUND: those of the reply with their status, then those of the call that were not
-    /// reached.
+    /// Operations of an NFSv4 COMPOUND: first the reply's operations with status, then the call's operations that were
+    /// not reached.
     pub operations: Vec<CompoundOperation>,
     /// RPCSEC_GSS protection.
     pub security: Option<Security>,
@@ -61,37 +62,40 @@ pub struct Transaction {
     pub read_octets: u64,
     /// Octets that the responder put into Write chunks and the Reply chunk.
     pub write_octets: u64,
-    /// The frame that the call began with: that of its Send's first packet, or of the first of several Sends (version 2).
+    /// Frame that the call began with: the first packet of the call's Send, or of the first of several Sends (version
+    /// 2).
     pub began: Option<Stamp>,
-    /// Round trips through the network, as far as acknowledgements show them.
+    /// Round trips through the network that acknowledgements show.
     pub round_trips: RoundTrips,
-    /// The parts of its time; they add up to [`latency`](Self::latency).
+    /// Time of the RPC by phase; the sum is [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
     /// Part of that time that was spent on lost packets.
     pub recovery: Result<Recovery, NotTimed>,
-    /// Times of both ends in data that they send by RDMA. The times mean something only if the [phases](Self::phases) are known.
+    /// Times of both ends in sending data by RDMA. The times mean something only if the [phases](Self::phases) are
+    /// known.
     pub data_times: DataTimes,
-    /// Packets of both ends, one by one, if [`Config::steps`](crate::Config::steps) asks for them and the capture holds
-    /// the call.
+    /// Packets of both ends, one by one, if [`Config::steps`](crate::Config::steps) asks for steps and the capture
+    /// holds the call.
     pub steps: Option<Box<Steps>>,
-    /// For how many nanoseconds before the call its requester had no credit for it, up to the reply that let it go: as many of its
-    /// calls waited as it had been granted. Whether it wanted to call earlier is not known. 0 if it then had a credit for longer than
-    /// it had had none, and for the second of two calls that were let go together: no stretch of time counts for two.
+    /// Nanoseconds before the call in which the requester had no credit: as many calls of the requester waited as
+    /// credits were granted. The time ends with the reply that let the call go. Whether the requester wanted to call
+    /// earlier is unknown. 0 if a credit was then available for longer than none had been, and for the second of two
+    /// calls that were let go together: no stretch of time counts for two.
     pub credit_wait: Result<u64, CreditWaitUnknown>,
     /// State of the wait for a reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
-    /// The least that the RPC waited, if its call was sent before the capture, and its reply was captured.
+    /// Minimum wait of the RPC, if the call was sent before the capture, and the reply was captured.
     pub joined: Option<Box<JoinedWait>>,
-    /// The tries, if there were several, each on a connection of its own. The RPC then begins with the first call and ends with the
-    /// accepted reply; everything else is of the last try.
+    /// Tries, if there were several, each on a separate connection. The RPC then begins with the first call and ends
+    /// with the accepted reply; everything else is of the last try.
     pub tries: Option<Box<Tries>>,
-    /// The frames that carried its Payload streams by RDMA, if `Config::placements` asks for them.
+    /// Frames that carried the RPC's Payload streams by RDMA, if `Config::placements` asks for placements.
     pub(crate) placements: Placements,
 }
 
 impl Transaction {
-    /// The frames that carried the Payload streams of the RPC by RDMA, if [`Config::placements`](crate::Config::placements) asks for
-    /// them.
+    /// Returns the frames that carried the Payload streams of the RPC by RDMA, if
+    /// [`Config::placements`](crate::Config::placements) asks for placements.
     #[must_use]
     pub fn placements(&self) -> &[FramePlacement] {
         self.placements.as_slice()
@@ -116,9 +120,9 @@ impl Transaction {
         (self.round_trips, self.joined) = (RoundTrips::default(), None);
     }
 
-    /// Nanoseconds from the first packet of the call's Send to the last packet of the reply's, in the copy that the requester
-    /// accepted, or to the last packet of a reply that the responder provides in its memory. An RDMA Write after the reply does
-    /// not count: by then the requester has its answer.
+    /// Returns the nanoseconds from the first packet of the call's Send to the last packet of the reply's, in the copy
+    /// that the requester accepted, or to the last packet of a reply that the responder provides in memory. An RDMA
+    /// Write after the reply does not count: by then the requester has the answer.
     #[must_use]
     pub fn latency(&self) -> Option<u64> {
         match self.phases {
@@ -135,8 +139,8 @@ impl Transaction {
 /// Round trips between the place of the capture and the two ends of an RPC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// Nanoseconds in which the requester's adapter usually acknowledges what is sent to it, on this connection. Adapters (over TCP:
-    /// hosts) acknowledge at once, so most of that time is the way to them and back.
+    /// Nanoseconds in which the requester's adapter usually acknowledges packets of this connection. Adapters (over
+    /// TCP: hosts) acknowledge at once, so most of that time is the way to the adapter and back.
     pub requester: Option<u64>,
     /// Nanoseconds in which the responder's adapter does.
     pub responder: Option<u64>,
@@ -146,33 +150,37 @@ pub struct RoundTrips {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Half {
-    /// The frame that completed its Send; of a reply, in the copy that the requester accepted, if the capture shows which.
+    /// Frame that completed the message's Send; of a reply, in the copy that the requester accepted, if the capture
+    /// shows which.
     pub stamp: Stamp,
     /// Form in which the message was sent.
     pub form: Form,
     /// Octets of the Payload stream that were in the Send.
     pub inline: usize,
-    /// The whole RPC message, beginning with its XID; an RDMA_ERROR has none.
+    /// Whole RPC message, beginning with the XID; an RDMA_ERROR has none.
     pub message: Result<Rebuilt, NotRebuilt>,
 }
 
-/// An RPC message as it was before it was reduced.
+/// An RPC message as before reduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rebuilt {
     pub(crate) pieces: Pieces,
-    /// DDP-eligible data items in it, reduced or not; [`DataItem::at`] counts from the start of [`octets`](Self::octets).
+    /// DDP-eligible data items in the message, reduced or not; [`DataItem::at`] counts from the start of
+    /// [`octets`](Self::octets).
     pub items: Vec<DataItem>,
 }
 
 impl Rebuilt {
-    /// Its octets, XDR padding restored. If chunks carried some of them, the first call copies all into one piece.
+    /// Returns the octets of the message, XDR padding restored. If chunks carried some octets, the first call copies
+    /// all into one piece.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         self.pieces.octets()
     }
 
-    /// Its octets in the pieces in which they came: one after the other they are [`octets`](Self::octets).
+    /// Returns the octets of the message in the pieces in which the octets came: one after the other, the pieces are
+    /// [`octets`](Self::octets).
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter()
     }
@@ -189,7 +197,8 @@ impl Rebuilt {
         self.pieces.is_empty()
     }
 
-    /// Its octets without the data items that came in chunks, in one piece. If it was rebuilt from several, the first call copies them.
+    /// Returns the octets of the message without the data items that came in chunks, in one piece. If the message was
+    /// rebuilt from several pieces, the first call copies the octets.
     pub(crate) fn reduced(&self) -> &[u8] {
         let mut moved = self.items.iter().filter(|item| item.chunk.is_some()).peekable();
         if moved.peek().is_none() {

@@ -17,13 +17,13 @@ const KEPT: usize = 64;
 pub struct Tries {
     /// The tries, the first first. Of more than 64, the ones before the last are left out.
     pub all: Vec<Try>,
-    /// Number of tries, also of those that are left out.
+    /// Number of tries, including omitted ones.
     pub count: u64,
-    /// Phases of the last try, from its own call on.
+    /// Phases of the last try, from the last try's call on.
     pub phases: Result<Phases, NotTimed>,
     /// Part of the time of the last try that was spent on lost packets.
     pub recovery: Result<Recovery, NotTimed>,
-    /// For how many nanoseconds before the call of the last try its requester had no credit.
+    /// Nanoseconds before the call of the last try in which the requester had no credit.
     pub credit_wait: Result<u64, CreditWaitUnknown>,
 }
 
@@ -73,7 +73,7 @@ pub enum TryEnd {
     Refused(Refusal),
     /// The call was sent so many times and never acknowledged.
     Lost {
-        /// Number of times that it was sent: 1 if only octets before it were retransmitted.
+        /// Number of times that the call was sent: 1 if only octets before the call were retransmitted.
         times: u32,
     },
     /// The responder sent a reply, which did not arrive.
@@ -106,9 +106,9 @@ impl TryEnd {
 pub enum Execution {
     /// The call did not reach the responder.
     No,
-    /// The call reached the responder, or may have reached it, and the capture shows no reply.
+    /// The call reached the responder, or may have reached the responder, and the capture shows no reply.
     Possible,
-    /// The responder sent the reply, or data of it.
+    /// The responder sent the reply, or data of the reply.
     Executed,
 }
 

@@ -16,13 +16,13 @@ pub enum Step {
     Call,
     /// The responder asked for data with an RDMA Read.
     ReadRequest,
-    /// The requester's data came, or some of it.
+    /// All or some of the requester's data arrived.
     ReadResponse,
     /// The responder wrote data with an RDMA Write.
     Write,
     /// The responder sent the reply.
     Reply,
-    /// The requester sent RDMA_DONE: it has read the reply.
+    /// The requester sent RDMA_DONE after reading the reply.
     Done,
     /// The responder's adapter acknowledged the whole call.
     Acknowledgement,
@@ -44,7 +44,7 @@ impl Step {
     }
 }
 
-/// A negative acknowledgement of a message, or of something before it.
+/// A negative acknowledgement of a message, or of something before the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -54,20 +54,20 @@ pub struct Refusal {
     pub stamp: Stamp,
 }
 
-/// Arrival of a call at its responder, as far as the capture shows it.
+/// Arrival of a call at the responder, as known from the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// The responder's adapter acknowledged it, or the responder acted on it.
+    /// The responder's adapter acknowledged the call, or the responder acted on the call.
     Accepted,
-    /// The responder's adapter refused it, and the capture does not show that it was sent again.
+    /// The responder's adapter refused the call, and the capture shows no retransmission of the call.
     Refused(Refusal),
-    /// It was sent more than once and never acknowledged: it, or octets or packets before it.
+    /// The call, or octets or packets before the call, were sent more than once and never acknowledged.
     Unacknowledged {
-        /// Number of times that it was sent: 1 if only octets or packets before it were retransmitted.
+        /// Number of times that the call was sent: 1 if only octets or packets before the call were retransmitted.
         times: u32,
     },
-    /// It was sent once, and the capture does not show that it arrived.
+    /// The call was sent once, and the capture does not show whether the call arrived.
     Unknown,
 }
 
@@ -90,7 +90,7 @@ impl Delivery {
 pub enum WaitEnd {
     /// The end of the capture.
     Capture,
-    /// An end of the connection ended it.
+    /// An end of the connection ended the connection.
     Disconnected {
         /// Which.
         by: Side,
@@ -99,11 +99,11 @@ pub enum WaitEnd {
         /// The message in that frame.
         how: DisconnectionKind,
     },
-    /// The connection was over before the end of the capture, which does not show how it ended.
+    /// The connection was over before the end of the capture, which does not show how the connection ended.
     Connection,
-    /// Another call with its XID.
+    /// Another call with the same XID.
     Repeated,
-    /// So much waited that it was given up, to keep within the bounds of memory.
+    /// The call was given up, to keep within the bounds of memory: too much waited.
     GivenUp,
 }
 
@@ -121,17 +121,19 @@ impl WaitEnd {
 pub enum Owed {
     /// The reply, by the responder.
     Reply,
-    /// The call, by the requester: the responder's adapter refused it, and the requester did not send it again.
+    /// The call, by the requester: the responder's adapter refused the call, and the requester did not retransmit the
+    /// call.
     Call(Refusal),
-    /// An acknowledgement of the call, by the responder, which may be unreachable: the call was sent so many times, or octets before
-    /// it were retransmitted, and never acknowledged.
+    /// Acknowledgement of the call, by the responder, which may be unreachable. The call was never acknowledged, and
+    /// was sent this number of times, or octets before the call were retransmitted.
     Acknowledgement(u32),
-    /// The reply once more, by the responder: the requester's adapter refused it, and the responder did not send it again.
+    /// The reply once more, by the responder: the requester's adapter refused the reply, and the responder did not
+    /// retransmit the reply.
     ReplyAgain(Refusal),
-    /// The reply was sent so many times, or octets before it were retransmitted, and never acknowledged: the capture does not show
-    /// whether it arrived.
+    /// Arrival of the reply is unknown: the reply was never acknowledged, and was sent this number of times, or octets
+    /// before the reply were retransmitted.
     ReplyArrival(u32),
-    /// The RDMA Read of a reply that the responder provides in its memory, by the requester.
+    /// RDMA Read, by the requester, of a reply that the responder provides in memory.
     ReadReply,
     /// So many octets that the responder asked for with RDMA Read, by the requester.
     ReadResponse(u64),
@@ -157,7 +159,7 @@ impl Owed {
         }
     }
 
-    /// The end that owes it, if that is known.
+    /// Returns the end that owes the step, if known.
     #[must_use]
     pub const fn debtor(self, requester: Address, responder: Address) -> Option<Address> {
         match self {
@@ -167,7 +169,8 @@ impl Owed {
         }
     }
 
-    /// Nothing is owed any longer, or the capture does not show it, because of how the wait ended.
+    /// Returns the owed step after a wait that ended in this way: nothing, or unknown if the capture does not show the
+    /// step.
     pub(crate) const fn over(end: WaitEnd) -> Self {
         match end {
             WaitEnd::Connection => Self::Unknown(OwedUnknown::ConnectionOver),
@@ -177,35 +180,35 @@ impl Owed {
     }
 }
 
-/// Reasons why it is not known what is owed.
+/// Reasons why the owed step is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OwedUnknown {
     /// No packet of the responder was captured.
     DirectionMissing,
-    /// Packets of the RPC may be missing from the capture, the reply among them.
+    /// Packets of the RPC, including the reply, may be missing from the capture.
     Missed,
     /// The two directions were captured by two clocks: calls and replies may not be told to belong together.
     TwoClocks,
-    /// The reply was sent once. Packets or octets before its end were lost, or came out of order, and the capture does not show that
-    /// the requester has got them.
+    /// The reply was sent once. Packets or octets before the reply's end were lost, or came out of order, and the
+    /// capture does not show that the requester has got these.
     HoleReported,
-    /// The responder sent data of the reply again by RDMA Write, and the requester never acknowledged it.
+    /// The responder retransmitted data of the reply by RDMA Write, and the requester never acknowledged the data.
     WriteArrival,
-    /// Another call that waited advertised the same memory, so it is not known for which of them data was moved.
+    /// Another waiting call advertised the same memory, so the call for which data was moved is unknown.
     SharedMemory,
     /// A call with the same XID was not answered before: what the responder did may have been for that.
     SameXid,
-    /// It was not followed to the end of the capture, to keep within the bounds of memory.
+    /// The call was not followed to the end of the capture, to keep within the bounds of memory.
     GivenUp,
-    /// The connection was over, and the capture does not show how it ended.
+    /// The connection was over, and the capture does not show how the connection ended.
     ConnectionOver,
     /// The capture is still being read.
     StillRead,
 }
 
 impl Waiting {
-    /// The wait of a call while the capture is being read, so that it is not known who owes what.
+    /// Returns the wait of a call while the capture is being read, when the owed step is still unknown.
     #[must_use]
     pub const fn while_read(call: Stamp, credits: CreditUse) -> Self {
         Self {
@@ -294,12 +297,12 @@ pub struct Waiting {
     pub responder: Option<LastStep>,
     /// Arrival of the call.
     pub delivery: Delivery,
-    /// Arrival of the reply, if it was sent: it was refused and did not come again, it came more than once and was never
-    /// acknowledged, or the requester lacked octets before its end.
+    /// Arrival of the reply, if the reply was sent. The reply was refused and not retransmitted, came more than once
+    /// and was never acknowledged, or the requester lacked octets before the reply's end.
     pub reply_delivery: Option<Delivery>,
     /// Step that is owed.
     pub owed: Owed,
-    /// The calls of the requester that wait at that time, and its credits for them.
+    /// The requester's calls that wait at that time, and the requester's credits.
     pub credits: CreditUse,
 }
 
