@@ -261,7 +261,7 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
             "security": null,
             "call": {"form": "chunked", "inline_octets": 196, "rebuilt": true, "length_octets": 5200, "reason": null},
             "reply": {"form": "short", "inline_octets": 184, "rebuilt": true, "length_octets": 184, "reason": null},
-            "rdma_read_octets": 5003, "rdma_write_octets": 0, "status": {"name": "SUCCESS", "number": 0}, "nfs_status": ok
+            "rdma_read_octets": 5003, "rdma_write_octets": 0, "status": {"name": "SUCCESS", "number": 0}, "nfs_status": ok, "tries": 1, "retry_failure": null, "each_try": null
         })
     );
     let output = run(&["transactions", "--xid", "0x68d138ec", &capture("nfs41")]);

@@ -512,7 +512,7 @@ export interface Transaction {
   readonly rdma_write_octets: number;
   readonly status: NumberedObject | null;
   readonly nfs_status: NumberedObject | null;
-  readonly tries?: number | null;
+  readonly tries?: number;
   readonly retry_failure?: string | null;
   readonly each_try?: readonly TryObject[] | null;
   readonly capture_file?: string;

@@ -59,12 +59,10 @@ pub struct PendingObject<'a> {
     requester_last: StepObject,
     /// Last step of the responder for the RPC; null if it did nothing.
     responder_last: Option<StepObject>,
-    /// Number of tries: the client made the call again on another connection after the one before had ended. Absent
-    /// if there was one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tries: Option<u64>,
-    /// The tries, the first first; of more than 64, the ones before the last are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Number of tries: the client made the call again on another connection after the one before had
+    /// ended.
+    tries: u64,
+    /// The tries, the first first; of more than 64, the ones before the last are left out. Null if there was one.
     each_try: Option<Vec<TryObject>>,
 }
 
@@ -111,7 +109,7 @@ impl<'a> PendingObject<'a> {
             disconnect_frame: disconnected,
             requester_last: StepObject::new(waiting.requester),
             responder_last: waiting.responder.map(StepObject::new),
-            tries: pending.tries.as_ref().map(|tries| tries.count),
+            tries: pending.tries.as_ref().map_or(1, |tries| tries.count),
             each_try: TryObject::all(pending.tries.as_deref()),
         }
     }

@@ -70,16 +70,14 @@ pub struct TransactionObject<'a> {
     rdma_write_octets: u64,
     #[serde(flatten)]
     ended: EndedObject,
-    /// Number of tries: the client made the call again on another connection after the one before had ended. Absent
-    /// if there was one. The call is that of the first try then, and connection, call and reply in all else those of the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tries: Option<u64>,
+    /// Number of tries: the client made the call again on another connection after the one before had ended. If
+    /// there are several, the call is that of the first try, and connection, reply and everything else are those of the last.
+    tries: u64,
     /// Failure that an earlier try explains: `of the retry` (that try was probably executed, so what was to be removed was gone, or
-    /// what was to be made was there) or `in a session` (of NFSv4.1, whose reply cache gives a retry the reply to the first try).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// what was to be made was there) or `in a session` (of NFSv4.1, whose reply cache gives a retry the reply to the first try). Null
+    /// otherwise.
     retry_failure: Option<&'static str>,
-    /// The tries, the first first; of more than 64, the ones before the last are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The tries, the first first; of more than 64, the ones before the last are left out. Null if there was one.
     each_try: Option<Vec<TryObject>>,
 }
 
@@ -119,7 +117,7 @@ impl<'a> TransactionObject<'a> {
             rdma_read_octets: transaction.read_octets,
             rdma_write_octets: transaction.write_octets,
             ended: EndedObject::new(transaction.status, transaction.procedure, transaction.callback),
-            tries: transaction.tries.as_ref().map(|tries| tries.count),
+            tries: transaction.tries.as_ref().map_or(1, |tries| tries.count),
             retry_failure: transaction.retry_failure().map(RetryFailure::name),
             each_try: TryObject::all(transaction.tries.as_deref()),
         }
