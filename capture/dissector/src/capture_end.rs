@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::carrier::operation::Stamp;
 use crate::file::{SET_BACK, Time};
 
-/// The end of a capture, or of what was read of it.
+/// The end of a capture, or of the part that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CaptureEnd {
@@ -22,7 +22,8 @@ impl CaptureEnd {
         self.set_back_after(stamp).is_none().then(|| self.time.0.saturating_sub(stamp.time.0))
     }
 
-    /// Nanoseconds from a frame to the end, or only those since the clock was last set back, if that was after the frame.
+    /// Returns the nanoseconds from a frame to the end, or only the nanoseconds since the clock was last set back, if
+    /// that was after the frame.
     #[must_use]
     pub fn at_least_since(self, stamp: Stamp) -> u64 {
         let Stamp { time, .. } = self.set_back_after(stamp).unwrap_or(stamp);

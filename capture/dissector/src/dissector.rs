@@ -50,7 +50,8 @@ pub const NFS_RDMA_PORT: u16 = 20049;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Service ports that are always treated as RPC-over-RDMA. On other ports it is recognised by its messages.
+    /// Service ports that are always treated as RPC-over-RDMA. On other ports, RPC-over-RDMA is recognised by its
+    /// messages.
     pub ports: Vec<u16>,
     /// Put RPCs back together. Without this there are only messages, and the data of chunks is not kept.
     pub transactions: bool,
@@ -60,9 +61,9 @@ pub struct Config {
     /// The most octets of memory for what waits: calls and their chunk data for replies, packets for earlier packets.
     pub memory: usize,
     /// Report more than is printed: which connections were recognised, what the capture missed, how memory was misused,
-    /// and for each message what stepping through it found. [`check`](crate::check) judges by this.
+    /// and for each message what stepping through the message found. [`check`](crate::check) judges by this.
     pub operations: bool,
-    /// Report each sign that something was lost on its way: packets that were sent again, negative acknowledgements, time-outs.
+    /// Report each indication of loss: retransmitted packets, negative acknowledgements, time-outs.
     pub recovery: bool,
     /// Of which RPCs to keep what both ends did, packet by packet ([`Transaction::steps`](crate::Transaction::steps)).
     pub steps: StepsWanted,
@@ -71,7 +72,8 @@ pub struct Config {
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
-    /// Place of the capture. Without this, it is inferred for each connection, if acknowledgements show it.
+    /// Place of the capture. Without this, the place is inferred for each connection, if acknowledgements show the
+    /// place.
     pub captured_at: Option<CapturedAt>,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out packets with a wrong one, as a receiver does;
     /// likewise the CRC of every iWARP FPDU, if CRCs are in force.
@@ -85,7 +87,8 @@ impl Config {
         Self { transactions: false, ..Self::default() }
     }
 
-    /// For a [`Checker`](crate::Checker): messages, and what it judges them by.
+    /// Returns the configuration for a [`Checker`](crate::Checker): messages, and what a checker needs to judge
+    /// messages.
     #[must_use]
     pub fn for_checker() -> Self {
         Self { operations: true, ..Self::for_messages() }
@@ -132,7 +135,7 @@ pub struct Summary {
     /// InfiniBand packets of no reliable connection, by their transport service, except for connection management: congestion
     /// notifications (CNP), unreliable connections (UC), reliable datagrams (RD), unreliable datagrams (UD).
     pub other_services: Vec<(&'static str, u64)>,
-    /// InfiniBand packets whose ICRC, and VCRC if they have one, were checked.
+    /// InfiniBand packets whose ICRC, and VCRC if present, were checked.
     pub verified: u64,
     /// Packets whose ICRC is wrong.
     pub bad_icrc: u64,
@@ -148,15 +151,15 @@ pub struct Summary {
     pub last: Option<Time>,
     /// First frame after the clock was last set back, by 1 ms or more.
     pub set_back: Option<Stamp>,
-    /// Frames that were left alone, by what they hold. Numbers beyond the first 32 are counted together.
+    /// Frames that were left alone, by content. Numbers beyond the first 32 are counted together.
     pub others: Vec<(Other, u64)>,
-    /// Steps back of the clock. They are counted by a [`Capture`](crate::Capture), not by the dissector, so they are known at
-    /// the end of [`Events`](crate::Events) only.
+    /// Steps back of the clock. Steps are counted by a [`Capture`](crate::Capture), not by the dissector, so the steps
+    /// are known at the end of [`Events`](crate::Events) only.
     pub clock: ClockSteps,
 }
 
 impl Summary {
-    /// Returns the end of the capture, or of what was read of it.
+    /// Returns the end of the capture, or of the part that was read.
     #[must_use]
     pub fn end(&self) -> CaptureEnd {
         CaptureEnd { time: self.last.unwrap_or_default(), set_back: self.set_back }
@@ -348,7 +351,7 @@ impl Dissector {
         }
     }
 
-    /// Ends the capture: whatever waits is given as it is.
+    /// Ends the capture: everything that waits is given now, even if incomplete.
     pub fn finish(&mut self) {
         let known = self.state.events.len();
         self.state.is_finished = true;
@@ -368,7 +371,8 @@ impl Dissector {
         self.state.events.pop_front()
     }
 
-    /// Records steps of the capture's clock, which a [`Capture`](crate::Capture) counts as it reads, in the [`Summary`].
+    /// Records steps of the capture's clock in the [`Summary`]. A [`Capture`](crate::Capture) counts the steps while
+    /// reading.
     pub const fn take_clock_steps(&mut self, steps: ClockSteps) {
         self.state.summary.clock = steps;
     }
@@ -381,7 +385,7 @@ impl Dissector {
 }
 
 impl Summary {
-    /// Returns true if the checksums of a packet are right, as far as it has complete ones.
+    /// Returns true if the complete checksums of a packet are right.
     fn verify(&mut self, network: Network<'_>) -> bool {
         let Some(verdict) = crc::verify(network) else { return true };
         self.verified += 1;
@@ -390,7 +394,7 @@ impl Summary {
         verdict.is_right()
     }
 
-    /// Counts segments of iWARP connections, and those that turned out to belong to others.
+    /// Counts segments of iWARP connections, and segments that turned out to belong to others.
     fn take(&mut self, segments: u64, checked: Checked) {
         self.segments = (self.segments + segments).saturating_sub(checked.foreign);
         self.bad_crc += checked.wrong;
@@ -422,7 +426,7 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T, more: u64) {
 }
 
 impl DissectorState {
-    /// Adds to the messages after the first `known` events the sessions that they were captured through.
+    /// Adds the mirror session to each message after the first `known` events.
     #[cold]
     fn find_sessions(&mut self, known: usize) {
         for event in self.events.iter_mut().skip(known) {

@@ -24,7 +24,7 @@ pub enum Event {
     Message(Message),
     /// An RPC that has ended, or will not end in this capture.
     Transaction(Box<Transaction>),
-    /// An end ended a connection: its calls wait no longer. Packets may still be on their way.
+    /// An end ended a connection: the calls of the connection no longer wait. Packets may still be on the way.
     Ended(EndedConnection),
     /// A connection that has ended, or whose capture has.
     Connection(Box<Report>),
@@ -36,13 +36,13 @@ pub enum Event {
     AddressMoved(AddressMoved),
     /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
     Terminated(Terminated),
-    /// Something was lost on its way, or seemed to be. Given if [`Config::recovery`](crate::dissector::Config::recovery) asks
-    /// for it.
+    /// Something was lost in transit, or seemed to be. Given if
+    /// [`Config::recovery`](crate::dissector::Config::recovery) is set.
     Recovery(Recovered),
-    /// A sign of loss changed the number of calls that wait.
+    /// An indication of loss changed the number of calls that wait.
     Recounted(Recounted),
     /// A connection was found to carry RPC-over-RDMA. Given if
-    /// [`Config::operations`](crate::dissector::Config::operations) asks for it, as are those below.
+    /// [`Config::operations`](crate::dissector::Config::operations) is set, as are the events below.
     Opened(Box<Opened>),
     /// The capture lacks something of an RPC-over-RDMA connection.
     Lost(Lost),
@@ -51,15 +51,16 @@ pub enum Event {
     /// The adapter of a requester refused a reply because no Receive was posted. Given when the reply was accepted in the end, or
     /// will not be.
     RefusedReply(RefusedReply),
-    /// A requester has read the reply that the responder provides in Read chunks: its RPC ends with RDMA_DONE. Given if
-    /// [`Config::recovery`](crate::dissector::Config::recovery) asks for it.
+    /// A requester has read the reply that the responder provides in Read chunks: the RPC ends with RDMA_DONE. Given if
+    /// [`Config::recovery`](crate::dissector::Config::recovery) is set.
     ReplyRead(ReplyRead),
-    /// A set-up frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::Config::placements) asks for it.
+    /// A setup frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::Config::placements) asks for such
+    /// events.
     #[doc(hidden)]
     Framed(Box<FramedPart>),
 }
 
-/// Octets of a TCP stream that are a set-up frame or an FPDU.
+/// Octets of a TCP stream that are a setup frame or an FPDU.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FramedPart {
@@ -69,16 +70,16 @@ pub struct FramedPart {
     pub ends: Sides<Endpoint>,
     /// The sender.
     pub from: Side,
-    /// The place of the first octet in the stream of its sender.
+    /// The place of the first octet in the sender's stream.
     pub place: u64,
     /// Octets that were captured.
     pub octets: Vec<u8>,
-    /// A set-up frame or an FPDU.
+    /// A setup frame or an FPDU.
     pub kind: FramedKind,
 }
 
 impl Event {
-    /// Octets of the messages in it, which make up most of its size.
+    /// Returns the number of octets of the messages in the event, which make up most of the event's size.
     #[must_use]
     pub fn octets(&self) -> usize {
         let half =
@@ -105,11 +106,11 @@ pub struct Opened {
     pub number: u32,
     /// Known properties of the connection.
     pub connection: Connection,
-    /// True if its set-up was seen, and everything after it.
+    /// True if the setup of the connection was seen, and everything after the setup.
     pub whole: bool,
 }
 
-/// A sign that something was lost on its way, or seemed to be.
+/// An indication that something was lost in transit, or seemed to be.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Recovered {
@@ -123,25 +124,25 @@ pub struct Recovered {
     pub to: Address,
     /// Sign that the frame shows.
     pub kind: RecoveryKind,
-    /// Place of its subject in the data of an end: the end, and the number of the packet or, for TCP, of the octet. What came again
-    /// has the place that it had before.
+    /// Place of the subject in the data of an end: the end, and the number of the packet or, for TCP, of the octet. A
+    /// retransmission has the place of the first transmission.
     pub place: (Address, u64),
-    /// If a TCP segment was sent again: the place after its last octet.
+    /// If a TCP segment was retransmitted: the place after the last octet.
     pub end: Option<u64>,
-    /// Type of the operation that the packet carries part of, if the packet was sent again and the carrier knows the
-    /// type; a TCP segment does not show it.
+    /// Type of the operation that the packet carries part of, if the packet was retransmitted and the carrier knows the
+    /// type; a TCP segment does not show the type.
     pub operation: Option<OperationType>,
-    /// If the packet was sent again: how many times it has been sent by now, as far as the capture shows, or at least.
+    /// If the packet was retransmitted: the number of transmissions by now, as far as the capture shows, or a minimum.
     pub times: Option<u32>,
-    /// If the packet was sent again: why.
+    /// Reason for a retransmission, if the packet was retransmitted.
     pub again_for: Option<AgainFor>,
-    /// If the receiver reported a packet as missing: what the capture holds of it, if that is known.
+    /// If the receiver reported a packet as missing: the state of the packet in the capture, if known.
     pub missing: Option<MissingPacket>,
-    /// If the receiver was not ready for a call: the call, as far as the credits of its requester are known.
+    /// If the receiver was not ready for a call: the call, if the credits of the requester are known.
     pub refused: Option<RefusedCall>,
-    /// `rdma_xid` of what it is about, if that is known.
+    /// The `rdma_xid` of the subject, if known.
     pub xid: Option<u32>,
-    /// The requester of that RPC, if its call is known.
+    /// The requester of that RPC, if the call is known.
     pub requester: Option<Address>,
     /// The end that is the client, if that is known.
     pub client: Option<Address>,
@@ -151,7 +152,7 @@ pub struct Recovered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RefusedCall {
-    /// The calls before it that the receiver had taken, and not answered.
+    /// Number of earlier calls that the receiver had taken, and not answered.
     pub taken: u32,
     /// The credits that the last reply granted.
     pub granted: u32,
@@ -167,27 +168,29 @@ pub struct Recounted {
     pub requester: Side,
     /// The packet that showed the error in the count.
     pub stamp: Stamp,
-    /// The time since which it is so; [`Message::credit_use`] of messages since then has other numbers.
+    /// The time since which the new numbers are right; [`Message::credit_use`] of messages since then has other
+    /// numbers.
     pub since: Time,
-    /// Nanoseconds that all calls waited longer since then than those numbers say; less than 0 if shorter.
+    /// Additional nanoseconds that all calls waited since then, compared with the other numbers; less than 0 if the
+    /// calls waited shorter.
     pub waited_ns: i64,
-    /// Nanoseconds that the requester was longer at its limit.
+    /// Additional nanoseconds that the requester was at the limit.
     pub at_limit_ns: i64,
     /// The numbers now.
     pub credit_use: CreditUse,
 }
 
-/// The end of a connection by one of its ends.
+/// The end of a connection, ended by one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedConnection {
     /// Number of the connection.
     pub connection: u32,
-    /// The packet that ended it.
+    /// The packet that ended the connection.
     pub stamp: Stamp,
 }
 
-/// A reply that was read from the memory of its responder.
+/// A reply that was read from the responder's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplyRead {
@@ -227,7 +230,7 @@ pub struct MemoryUse {
     pub handle: u32,
     /// Kind of use.
     pub kind: MemoryUseKind,
-    /// True if everything that its owner advertised is known; otherwise the memory may be in a call that is not.
+    /// True if everything that the owner advertised is known; otherwise the memory may be in an unknown call.
     pub known: bool,
 }
 
@@ -239,11 +242,11 @@ pub enum MemoryUseKind {
     Outside {
         /// `true` for an RDMA Write, `false` for an RDMA Read.
         write: bool,
-        /// Its offset, or the one at which it continued after the previous packet.
+        /// Offset of the operation, or the offset at which the operation continued after the previous packet.
         offset: u64,
         /// Octets from there, as far as one packet shows.
         length: u64,
-        /// The segment in which it began: XID of the call, offset, length.
+        /// The segment in which the operation began: XID of the call, offset, length.
         inside: Option<(u32, u64, u32)>,
         /// XID of a call that had advertised the memory, and was answered before.
         answered: Option<u32>,
@@ -261,8 +264,8 @@ pub enum MemoryUseKind {
         /// Address of an RDMA Write of the other end, if that may be what was refused, and not this RDMA Read.
         other: Option<MemoryAddress>,
     },
-    /// The requester reads a reply in Read chunks that the responder provides. That is allowed, but the requester has
-    /// to report when it is done.
+    /// The requester reads a reply in Read chunks that the responder provides. Reading such a reply is allowed, but the
+    /// requester has to report the end of reading.
     Pulled {
         /// XID of the reply.
         xid: u32,
@@ -275,7 +278,7 @@ pub enum MemoryUseKind {
         xid: u32,
         /// XID of the other call.
         with: u32,
-        /// The place of the call in everything that its sender sends.
+        /// The place of the call in everything that the requester sends.
         sent: u64,
     },
 }
@@ -288,7 +291,7 @@ pub struct AddressMoved {
     pub stamp: Stamp,
     /// The IP address.
     pub address: Address,
-    /// MAC address that sent with this IP address, or announced it, before.
+    /// MAC address that sent with this IP address, or announced the IP address, before.
     pub from: MacAddress,
     /// MAC address that is announced.
     pub to: MacAddress,
@@ -310,8 +313,8 @@ pub struct RefusedReply {
     pub times: u32,
     /// The end of the refusals.
     pub end: RefusedReplyEnd,
-    /// True if nothing else can have taken the Receive that the requester owed to the reply: the connection was captured from its
-    /// set-up without a gap, and its responder has sent nothing but replies to calls that waited.
+    /// True if nothing else can have taken the Receive that the requester owed to the reply: the connection was
+    /// captured from the setup on without a gap, and the responder has sent nothing but replies to calls that waited.
     pub is_expected: bool,
 }
 
@@ -326,7 +329,7 @@ pub enum RefusedReplyEnd {
     Unknown,
 }
 
-/// A connection, at its end.
+/// The report on a connection at the end of the connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -334,33 +337,34 @@ pub struct Report {
     pub number: Option<u32>,
     /// Known properties of the connection.
     pub connection: Connection,
-    /// Packets by the end that sent them. For iWARP they are TCP segments; `missed` then counts holes, because it is
-    /// not known how many segments a hole was, `orphans` includes FPDUs that could not be used, and `failed` counts a
-    /// Terminate.
+    /// Packets by the end that sent the packets. For iWARP, packets are TCP segments; `missed` then counts gaps,
+    /// because the number of segments in a gap is not known, `orphans` includes FPDUs that could not be used, and
+    /// `failed` counts a Terminate.
     pub counts: Sides<Counts>,
     /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
     pub unclaimed: u64,
-    /// Time of its end; if that is not known, the time of the last frame of the capture by then.
+    /// Time when the connection ended; if unknown, the time of the last frame of the capture by then.
     pub until: Time,
-    /// Reason why nothing more is known of it: an end ended it, the capture ended, or another connection took its place.
+    /// Reason why nothing more is known of the connection: an end ended the connection, the capture ended, or another
+    /// connection took the same place.
     pub end: WaitEnd,
-    /// Times of its messages.
+    /// Times of the connection's messages.
     pub activity: MessageTimes,
-    /// Place of the capture of its packets, and the evidence; `None` if it is not known.
+    /// Place of the capture of the connection's packets, and the evidence; `None` if unknown.
     pub captured_at: Option<(CapturedAt, PlaceKnown)>,
     /// End whose packets the capture has after their acknowledgements, because another clock gave the times of that direction. What
     /// rests on the order of packets or on times from one direction to the other is not known then, and is not among the counts.
     pub late_clock: Option<Side>,
-    /// RPCs as both ends saw them, if the file holds the packets of the connection as captured at both.
+    /// RPCs as both ends saw the RPCs, if the file holds the packets of the connection as captured at both.
     pub both_ends: Option<Box<BothEnds>>,
     /// For how long each end had no credit for another call.
     pub credit_times: Sides<CreditTimes>,
 }
 
 impl Report {
-    /// The end none of whose packets were captured, if the other end sent some. Messages of connection set-up do not count,
-    /// because they may take another way. But if an end was heard then, and the other got no acknowledgement since, it is the
-    /// end that is silent, and not the capture that misses its packets.
+    /// Returns the end none of whose packets were captured, if the other end sent packets. Messages of connection setup
+    /// do not count, because such messages may take another path. Returns `None` if the end was heard during the setup
+    /// and the other end got no acknowledgement since: then the end is silent, and the capture does not miss packets.
     #[must_use]
     pub fn missing_direction(&self) -> Option<Side> {
         let Sides { active, passive } = self.counts;

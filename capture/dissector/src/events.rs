@@ -8,10 +8,10 @@ use crate::file::{Capture, FileError};
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 
-/// All events of a capture, as they become known.
+/// All events of a capture, each given once known.
 ///
-/// A damaged file yields an error at the damage, after everything that came before it; whatever can be read after it
-/// follows.
+/// A damaged file yields an error at the damage, after all events before the damage. Whatever can be read after the
+/// damage follows.
 ///
 /// ```
 /// use rpcrdma_dissector::{Capture, Config, Events};

@@ -1,5 +1,5 @@
 //! Reads packet captures of RPC-over-RDMA (RFC 8166), such as NFS over RDMA, and puts the RPCs back together: calls, replies,
-//! and the data that RDMA moved between them. Judges both ends by the rules of the protocol.
+//! and the data that RDMA moved for both. Judges both ends by the rules of the protocol.
 //!
 //! ```text
 //! capture files ── Capture ── Frame ──→ Dissector ── Event ──┬─→ Message        one per Send
@@ -7,22 +7,22 @@
 //!                                                            └─→ Checker ─→ Found      one per broken rule
 //! ```
 //!
-//! It reads pcap and pcapng, also compressed, from files and pipes; RoCEv2, RoCEv1, InfiniBand and iWARP; versions 1 and 2
+//! Input is pcap and pcapng, also compressed, from files and pipes; RoCEv2, RoCEv1, InfiniBand and iWARP; versions 1 and 2
 //! of RPC-over-RDMA. One pass is enough, through retransmission, disorder and loss, in memory that does not grow with the
 //! capture. What a capture lacks is reported as missing, and never guessed.
 //!
-//! It is not a general dissector: other traffic is counted and passed over, and of NFS it knows what it needs to name a
-//! call and to put its data in place. It neither captures packets nor sends any.
+//! This crate is not a general dissector: other traffic is counted and passed over, and NFS is decoded only as far as
+//! needed to name a call and to put the data of a call in place. This crate neither captures packets nor sends any.
 //!
 //! # Which type to begin with
 //! - [`Events`]: an iterator over what files hold; [`Events::messages`] and [`Events::transactions`] are the most common
 //!   choices. [`Capture`] opens the files, [`Config`] says what to look for.
 //! - [`Dissector`]: the same for frames that the caller reads, with a [`Reader`] or otherwise.
-//! - [`Transaction`]: an RPC, with its procedure, status, latency and, in each [`Half`], the whole RPC message or the reason
-//!   why it is not there ([`NotRebuilt`]).
-//! - [`Message`]: a Send, with its header and the RPC message in it as far as they are known.
+//! - [`Transaction`]: an RPC, with procedure, status, latency and, in each [`Half`], the whole RPC message or the reason
+//!   why the message is missing ([`NotRebuilt`]).
+//! - [`Message`]: a Send, with the known parts of the header and of the RPC message.
 //! - [`Checker`]: takes events, gives [findings](Found). [`check`] has the rules.
-//! - [`packets`]: headers of packets and FPDUs, for programs that write changed copies of them.
+//! - [`packets`]: headers of packets and FPDUs, for programs that write changed copies of packets.
 //!
 //! ```
 //! use rpcrdma_dissector::{Capture, Config, Events};
@@ -39,8 +39,8 @@
 //! # Ok::<(), rpcrdma_dissector::FileError>(())
 //! ```
 //!
-//! Answers to questions about a capture, as text, JSON, CSV or a report, are in the package `rpcrdma-answers`. The program `rpcrdma`, which prints
-//! all of it, is installed by `cargo install rpcrdma-capture`.
+//! Answers to questions about a capture, as text, JSON, CSV or a report, are in the package `rpcrdma-answers`. The
+//! program `rpcrdma`, which prints all of these answers, is installed by `cargo install rpcrdma-capture`.
 #![forbid(unsafe_code)]
 
 mod capture_end;

@@ -1,5 +1,5 @@
-//! Headers of packets and FPDUs, and where the octets of a message were, for programs that write changed copies of packets:
-//! `rpcrdma-answers` takes confidential content out of captures with it.
+//! Headers of packets and FPDUs, and the positions of a message's octets, for programs that write changed copies of
+//! packets: `rpcrdma-answers` takes confidential content out of captures with these headers.
 //!
 //! The layers below are in [`link`](crate::link), the values in a message in [`nfs`](crate::nfs).
 

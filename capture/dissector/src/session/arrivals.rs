@@ -1,14 +1,17 @@
-//! Arrival of calls and replies, as far as acknowledgements show it.
+//! Arrival of calls and replies, inferred from acknowledgements.
 //!
-//! A message that was sent has not always arrived: a call is the responder's only once it was accepted, and a reply
-//! ends its RPC with the copy that the requester accepted. So each of them waits here until it is acknowledged.
+//! A message that was sent has not always arrived. A responder has a call only after accepting a copy of that call, and
+//! an RPC ends with the copy of the reply that the requester accepted. So calls and replies wait here until they are
+//! acknowledged.
 //!
-//! - An acknowledgement says that it arrived. If only one copy may have been accepted, it was that one.
-//! - A negative acknowledgement says that no copy before it was accepted, and neither was what follows the place that it names, nor what
-//!   is sent until its sender goes back to that place. Most adapters throw away what follows a hole; TCP and some adapters keep it, so the
-//!   message arrives with what fills the hole, unless a copy of its own comes after that. If the sender had gone
-//!   back before, because a response to an RDMA Read was missing, it may have been on its way already: then the copies that were sent
-//!   since may have been accepted.
+//! - An acknowledgement says that the message arrived. If only one copy may have been accepted, the receiver accepted
+//!   that copy.
+//! - A negative acknowledgement names a place. The receiver accepted no copy from before the negative acknowledgement,
+//!   nothing that follows the place, and nothing that is sent until the sender goes back to the place. Most adapters
+//!   discard what follows a gap. TCP and some adapters keep what follows a gap, so the message arrives with what fills
+//!   the gap, unless a copy of the message comes after that. If the sender had gone back before, because a response to
+//!   an RDMA Read was missing, the negative acknowledgement may already have been on the way: then the receiver may
+//!   have accepted copies that were sent since.
 //! - A copy that nothing asked for leaves open which of the two was accepted.
 
 use std::collections::VecDeque;
@@ -21,20 +24,20 @@ use crate::file::Time;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Refusal};
 
-/// The most messages of one end that wait to be acknowledged: more than are under way at a time. Past that, it is left open
-/// whether the oldest arrived.
+/// Maximum number of messages of one end that wait to be acknowledged: more than are in flight at a time. Beyond this
+/// number, the arrival of the oldest message is left open.
 const UNACKNOWLEDGED: usize = 512;
-/// The most segments that are remembered because they filled holes: more than pass before an acknowledgement.
+/// Maximum number of remembered segments that filled gaps: more than pass before an acknowledgement.
 const FILLED: usize = 64;
-/// The most runs of packets sent again that are told apart while a refusal may be on its way.
+/// Maximum number of runs of retransmitted packets that are told apart while a refusal may be on its way.
 const PASSES: usize = 16;
 
-/// The copies of a message, and what its receiver said about them.
+/// Copies of a message, and what the receiver said about the copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentCopies {
-    /// The place after its last, in everything that its sender sends.
+    /// The place after the message's last packet or octet, in everything that the sender sends.
     end: u64,
-    /// Number of copies that the receiver may have accepted: the ones since it last refused the message.
+    /// Number of copies that the receiver may have accepted: the copies since the last refusal of the message.
     candidates: u32,
     /// The first copy that the receiver may have accepted.
     candidate: Stamp,
@@ -45,26 +48,26 @@ pub(super) struct SentCopies {
     /// The last copy but one, and the last.
     previous: Stamp,
     last: Stamp,
-    /// The place that the receiver asked for, and how, if what was sent since does not fill that hole.
+    /// The place that the receiver asked for, and how, if what was sent since does not fill that gap.
     refused: Option<(u64, Refusal)>,
-    /// The packet that filled the last hole before its end, if no copy of the message came since (InfiniBand): a receiver that keeps what
-    /// follows a hole accepts the message with that.
+    /// The packet that filled the last gap before the end of the message, if no copy of the message came since
+    /// (InfiniBand): a receiver that keeps what follows a gap accepts the message with that packet.
     filled: Option<Stamp>,
     hole: Hole,
 }
 
-/// Octets before the end of a message that were lost or late, and of which the capture does not show yet that they came (TCP).
+/// Octets before the end of a message that were lost or late, and whose arrival the capture does not show yet (TCP).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hole {
     /// No octets.
     None,
-    /// The receiver reported them as missing.
+    /// The receiver reported octets as missing.
     Reported,
-    /// Their sender retransmitted them.
+    /// The sender retransmitted octets.
     Retransmitted,
 }
 
-/// The copy of a message that its receiver accepted, as far as it is known.
+/// The copy of a message that the receiver accepted, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acceptance {
     /// No copy so far.
@@ -90,7 +93,7 @@ pub(super) const BEFORE_CAPTURE: u64 = 0;
 /// A message that was not acknowledged yet.
 #[derive(Debug)]
 pub(super) struct Unacknowledged {
-    /// The call that it is, or that it answers.
+    /// This call, or the call that this reply answers.
     pub(super) call: u64,
     pub(super) copies: SentCopies,
     /// The RPC, if the message is a reply.
@@ -112,12 +115,13 @@ pub(super) enum Added {
 pub(super) struct EndedRpc {
     pub(super) transaction: Box<Transaction>,
     pub(super) timeline: Timeline,
-    /// Number of signs of loss, when the reply was sent, that belong to no known RPC.
+    /// Number of indications of loss, when the reply was sent, that belong to no known RPC.
     pub(super) unassigned: u64,
     pub(super) credit: ReturnedCredit,
 }
 
-/// The credit that a reply returned, as long as the capture may still show that this copy of it was not accepted.
+/// The credit that a reply returned, for as long as the capture may still show that the receiver did not accept this
+/// copy of the reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReturnedCredit {
     /// The account before the reply.
@@ -130,10 +134,10 @@ pub(super) struct ReturnedCredit {
     pub(super) counted: Acceptance,
 }
 
-/// Properties of packets that are sent again over InfiniBand.
+/// Properties of packets that are retransmitted over InfiniBand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retransmitted {
-    /// True if the capture does not hold them from before.
+    /// True if the capture does not have the packets from an earlier transmission.
     pub(super) is_replaced: bool,
     pub(super) again_for: AgainFor,
 }
@@ -144,30 +148,31 @@ pub(super) struct Arrivals {
     waiting: VecDeque<Unacknowledged>,
     /// The highest place that the other end acknowledged.
     acknowledged: Option<u64>,
-    /// Evidence of holes; `None` until there is some.
+    /// Evidence of gaps; `None` until there is some.
     holes: Option<Box<Holes>>,
-    /// Runs of packets that were sent again, as far as a refusal may still be on its way that was sent before them.
+    /// Runs of retransmitted packets, for as long as a refusal sent before such a run may be on its way.
     passes: Passes,
     /// Octets of memory that the RPCs take.
     held: usize,
 }
 
-/// Evidence of holes in what an end sends.
+/// Evidence of gaps in what an end sends.
 #[derive(Clone, Debug, Default)]
 struct Holes {
-    /// The last refusal by the other end, and the place that it named, until its sender goes back to the place or it is acknowledged.
+    /// The last refusal by the other end, and the place that the refusal named, until the sender goes back to the place
+    /// or the place is acknowledged.
     refused: Option<(u64, Refusal)>,
-    /// The place that a sender went back to after a time-out, until it comes again (InfiniBand).
+    /// The place that a sender went back to after a time-out, until the place comes again (InfiniBand).
     timed_out: Option<u64>,
     /// The last acknowledgement that left the oldest message waiting (TCP).
     low: Option<Stamp>,
-    /// Places from the first that the other end reported as missing to the last, as far as they have not been acknowledged (TCP).
+    /// Places from the first that the other end reported as missing to the last, except for acknowledged places (TCP).
     reported: Option<Places>,
-    /// The last packets that filled holes, and their places: over TCP, holes of the capture.
+    /// The last packets that filled gaps, and their places: over TCP, gaps of the capture.
     filled: VecDeque<Filled>,
 }
 
-/// A run of packets that were sent again.
+/// A run of packets that were retransmitted.
 #[derive(Clone, Copy, Debug)]
 struct Pass {
     places: Places,
@@ -175,14 +180,15 @@ struct Pass {
     next: u64,
     /// The frame of the first packet.
     since: u64,
-    /// Packets from this place on were sent for the first time in the run or after it.
+    /// Packets from this place on were sent for the first time in the run or after the run.
     original: u64,
     /// True if later runs are counted with this one, because there were too many.
     is_several: bool,
 }
 
-/// Runs of packets that an end sent again, some of them before it got a refusal. A receiver that lacks a packet refuses it once, and takes
-/// any later copy of it: that copy may be captured before the refusal, which waits behind what its sender sends.
+/// Runs of packets that an end retransmitted, some of the runs before a refusal reached that end. A receiver that lacks
+/// a packet refuses the packet once, and takes any later copy: that copy may be captured before the refusal, which
+/// waits behind what the receiver sends.
 #[derive(Clone, Debug, Default)]
 struct Passes {
     runs: VecDeque<Pass>,
@@ -195,13 +201,13 @@ struct Passes {
 }
 
 impl Passes {
-    /// Nothing that was sent before the next packet counts any more.
+    /// Forgets everything that was sent before the next packet.
     fn clear(&mut self) {
         self.runs.clear();
         (self.original, self.missing) = (self.end, None);
     }
 
-    /// Packets are sent again.
+    /// Notes retransmitted packets.
     fn again(&mut self, places: Places, frame: u64) {
         let original = self.end;
         self.end = self.end.max(places.end);
@@ -215,7 +221,8 @@ impl Passes {
         }
     }
 
-    /// The receiver refused a place. Returns the frame with which the place was first sent again since the receiver lacked it, if it was.
+    /// Takes a refusal of a place by the receiver. Returns the first frame that retransmitted the place since the
+    /// receiver lacked the packet there, if any.
     fn refuse(&mut self, place: u64, refusal: Refusal) -> Option<u64> {
         let is_missing = refusal.kind == RecoveryKind::SequenceError;
         if is_missing && self.missing.replace(place) == Some(place) {
@@ -240,36 +247,38 @@ impl Pass {
     }
 }
 
-/// Packets that filled a hole: over TCP, one, and of the capture.
+/// Packets that filled a gap: over TCP, one, and of the capture.
 #[derive(Clone, Copy, Debug)]
 struct Filled {
     places: Places,
-    /// The last of them.
+    /// The last of the packets.
     stamp: Stamp,
-    /// Reason for which it was sent again; `None` for a segment that may just be late.
+    /// Reason for retransmitting the packets; `None` for a segment that may just be late.
     again_for: Option<AgainFor>,
-    /// Evidence of a hole over InfiniBand.
+    /// Evidence of a gap over InfiniBand.
     evidence: Option<Evidence>,
 }
 
 impl Filled {
-    /// Returns true if what ends at this place came with them. Over InfiniBand, of what ends among them, a copy of its own came.
+    /// Returns true if what ends at this place came with the packets. Over InfiniBand, a message that ends among the
+    /// packets came as a copy of its own.
     const fn completes(&self, end: u64) -> bool {
         self.evidence.is_none() || self.places.end < end
     }
 }
 
-/// Evidence that a packet fills a hole of its receiver over InfiniBand.
+/// Evidence that a packet fills a gap of the receiver over InfiniBand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// The receiver refused it, or it did not reach the capture before.
+    /// The receiver refused the packet, or the packet did not reach the capture before.
     Lost,
-    /// Its sender got no acknowledgement in time. That may have been lost instead.
+    /// The sender got no acknowledgement in time. The acknowledgement may have been lost instead of the packet.
     Suspected,
 }
 
 impl Holes {
-    /// A segment fills a hole of the capture. What was acknowledged before needs it no more.
+    /// Records a segment that fills a gap of the capture. Drops segments up to `acknowledged`: what was acknowledged
+    /// before needs no such segment any more.
     fn fill(&mut self, filled: Filled, acknowledged: u64) {
         self.filled.retain(|filled| filled.places.end > acknowledged);
         if self.filled.len() == FILLED {
@@ -278,7 +287,7 @@ impl Holes {
         self.filled.push_back(filled);
     }
 
-    /// The last of such packets that filled a hole before this place.
+    /// The last of such packets that filled a gap before this place.
     fn filled_before(&self, end: u64, is_such: impl Fn(&Filled) -> bool) -> Option<Filled> {
         let mut filled = self.filled.iter().rev();
         filled
@@ -292,7 +301,7 @@ impl Holes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EarlierCopies {
     pub(super) count: u32,
-    /// True if the receiver refused them.
+    /// True if the receiver refused the copies.
     pub(super) are_refused: bool,
 }
 
@@ -315,12 +324,14 @@ impl SentCopies {
         }
     }
 
-    /// The same if the copy of its last packet that was captured here may have been accepted, or one that was sent later.
+    /// Returns the same copies if the receiver may have accepted the copy whose last packet was captured here, or a
+    /// later copy.
     pub(super) const fn doubtful_since(self, stamp: Stamp) -> Self {
         Self { candidates: self.candidates.saturating_add(1), candidate: stamp, ..self }
     }
 
-    /// Returns the state of delivery while the message is not acknowledged. A message arrives after all octets or packets before it.
+    /// Returns the state of delivery while the message is not acknowledged. A message arrives after all octets or
+    /// packets that precede the message.
     pub(super) const fn delivery(&self) -> Delivery {
         let hole = if self.filled.is_some() { Hole::Retransmitted } else { self.hole };
         match (self.refused, self.sent, hole) {
@@ -331,8 +342,8 @@ impl SentCopies {
         }
     }
 
-    /// Returns true if packets or octets before its end were lost or late, and the capture does not show that all came: over
-    /// InfiniBand, most receivers need another copy of the message as well.
+    /// Returns true if packets or octets before the end of the message were lost or late, and the capture does not show
+    /// that all came: over InfiniBand, most receivers need another copy of the message as well.
     pub(super) const fn is_doubtful(&self) -> bool {
         !matches!(self.hole, Hole::None) || self.filled.is_some()
     }
@@ -353,7 +364,7 @@ impl SentCopies {
         }
     }
 
-    /// The receiver refuses it: a packet of the message, or one before it, is missing.
+    /// Takes a refusal: a packet of the message, or one before the message, is missing.
     const fn refuse(&mut self, place: u64, refusal: Refusal) {
         if place < self.end {
             self.refused = Some((place, refusal));
@@ -361,14 +372,15 @@ impl SentCopies {
         }
     }
 
-    /// The receiver reports a hole at this place. What fills it may only be late.
+    /// Takes a report of a gap at this place. What fills the gap may only be late.
     const fn suspect(&mut self, place: u64) {
         if place < self.end && matches!(self.hole, Hole::None) {
             self.hole = Hole::Reported;
         }
     }
 
-    /// The receiver refused the copies before this frame; it may have accepted one that was sent in it, or since.
+    /// Takes a refusal of the copies before this frame. The receiver may have accepted a copy that was sent in this
+    /// frame, or since.
     fn doubt(&mut self, since: u64) {
         let is_since = |copy: Stamp| copy.frame >= since;
         self.filled = None;
@@ -377,7 +389,7 @@ impl SentCopies {
         self.candidates = u32::from(is_since(self.last)) + u32::from(is_either);
     }
 
-    /// Packets are sent again over InfiniBand: most receivers keep nothing that follows a hole, and some do.
+    /// Takes packets that are retransmitted over InfiniBand: most receivers keep nothing that follows a gap, and some do.
     fn again(&mut self, places: Places, stamp: Stamp, evidence: Option<Evidence>) {
         if places.first >= self.end {
             return;
@@ -396,7 +408,8 @@ impl SentCopies {
         }
     }
 
-    /// A packet filled a hole before it. `is_certain` says that the receiver had accepted no copy of the message before.
+    /// Notes a packet that filled a gap before the end of the message. `is_certain` says that the receiver had accepted
+    /// no copy of the message before.
     const fn wait_behind(&mut self, stamp: Stamp, is_certain: bool) {
         self.filled = Some(stamp);
         if is_certain {
@@ -404,8 +417,9 @@ impl SentCopies {
         }
     }
 
-    /// A segment is sent again. The message arrives with the last one that its receiver lacked before the end of the message: that
-    /// is this one, or a later one, if the receiver is known to have lacked it. `low` is the last acknowledgement.
+    /// Takes a retransmitted segment. The message arrives with the last segment that the receiver lacked before the end
+    /// of the message. That is this segment, or a later one, if the receiver is known to have lacked this segment.
+    /// `low` is the last acknowledgement.
     fn fill(&mut self, places: Places, stamp: Stamp, is_missing: bool, low: Option<Stamp>) {
         if places.first >= self.end {
             return;
@@ -421,14 +435,14 @@ impl SentCopies {
         self.send_again(places, stamp);
     }
 
-    /// A TCP segment with octets before its end is sent again.
+    /// Notes a retransmitted TCP segment with octets before the end of the message.
     fn send_again(&mut self, places: Places, stamp: Stamp) {
         (self.last, self.hole) = (stamp, Hole::Retransmitted);
         self.sent = self.sent.saturating_add(u32::from(places.end >= self.end));
     }
 
-    /// An acknowledgement came at this time; none takes less than about `least` nanoseconds. If what filled a hole was sent just before
-    /// that, the hole may have been closed by a copy that was late (TCP).
+    /// Takes an acknowledgement at this time; none takes less than about `least` nanoseconds. If what filled a gap was
+    /// sent just before that, the gap may have been closed by a copy that was late (TCP).
     pub(super) fn answered(&mut self, time: Time, least: u64) {
         let is_too_soon = time.0.saturating_sub(self.candidate.time.0) < least / 2;
         if self.hole == Hole::Retransmitted && self.candidates == 1 && is_too_soon {
@@ -436,7 +450,8 @@ impl SentCopies {
         }
     }
 
-    /// The message was captured before this segment, which fills a hole before its end.
+    /// Makes the message wait for this segment, which was captured after the message and fills a gap before the end of
+    /// the message.
     fn wait_for(&mut self, filled: &Filled) {
         self.candidate = filled.stamp;
         if filled.again_for.is_some() {
@@ -453,7 +468,8 @@ impl SentCopies {
 }
 
 impl Unacknowledged {
-    /// Octets of memory that it takes, if it is a reply; a call that waits counts itself.
+    /// Returns the memory used by a reply, in octets. A call that waits counts its own memory, so 0 is returned for a
+    /// call.
     fn held(&self) -> usize {
         self.ended.as_ref().map_or(0, |ended| {
             let halves = [&ended.transaction.call, &ended.transaction.reply].into_iter().flatten();
@@ -468,11 +484,11 @@ impl Unacknowledged {
 }
 
 impl Arrivals {
-    /// Adds a message, unless it was acknowledged before it was captured.
+    /// Adds a message, unless the message was acknowledged before being captured.
     pub(super) fn send(&mut self, mut message: Unacknowledged, keeps: bool) -> Added {
         let copies = &mut message.copies;
         if let Some(holes) = &self.holes {
-            // Whatever is sent for the first time while a hole is open is behind the hole. So is what was captured before a hole that was
+            // Whatever is sent for the first time while a gap is open is behind the gap. So is what was captured before a gap that was
             // never filled, which InfiniBand hands over only at the end.
             let is_behind = |refusal: Refusal| copies.sent == 1 || copies.last.frame < refusal.stamp.frame;
             if let Some((place, refusal)) = holes.refused.filter(|(_, refusal)| !keeps && is_behind(*refusal)) {
@@ -481,7 +497,7 @@ impl Arrivals {
             if let Some(reported) = holes.reported {
                 copies.suspect(reported.first);
             }
-            // What follows a hole may be handed over only when the hole is filled.
+            // What follows a gap may be handed over only when the gap is filled.
             let filled = holes.filled_before(copies.end, |_| true);
             if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
                 match filled.evidence {
@@ -562,7 +578,7 @@ impl Arrivals {
         Some((message.copies, message.ended?))
     }
 
-    /// The other end reports that it lacks what is in these places. It may only be late (TCP).
+    /// Takes a report of the other end that octets in these places are missing. The octets may only be late (TCP).
     pub(super) fn suspect(&mut self, places: Places) {
         if !self.is_acknowledged(places) {
             let reported = &mut self.holes.get_or_insert_default().reported;
@@ -586,13 +602,13 @@ impl Arrivals {
         }
     }
 
-    /// The sender goes back to a place after a time-out: no refusal is on its way.
+    /// Notes that the sender goes back to a place after a time-out: no refusal is on its way.
     pub(super) fn time_out(&mut self, place: u64) {
         self.passes.clear();
         self.holes.get_or_insert_default().timed_out = Some(place);
     }
 
-    /// Packets are sent again over InfiniBand. Returns true if they fill a hole of their receiver.
+    /// Takes packets that are retransmitted over InfiniBand. Returns true if the packets fill a gap of the receiver.
     pub(super) fn again(&mut self, places: Places, stamp: Stamp, again: Retransmitted) -> bool {
         self.passes.again(places, stamp.frame);
         if self.is_acknowledged(places) {
@@ -603,7 +619,7 @@ impl Arrivals {
         evidence.is_some()
     }
 
-    /// Returns the evidence that packets which are sent again fill a hole of their receiver, and notes them.
+    /// Notes retransmitted packets. Returns the evidence that the packets fill a gap of the receiver, if any.
     fn fill(&mut self, places: Places, stamp: Stamp, again: Retransmitted) -> Option<Evidence> {
         let Retransmitted { is_replaced, again_for } = again;
         let holes = self.holes.get_or_insert_default();
@@ -614,7 +630,7 @@ impl Arrivals {
             true => Evidence::Lost,
             false if is_timed_out => Evidence::Suspected,
             false => {
-                // Its sender goes on with what follows the hole.
+                // Its sender goes on with what follows the gap.
                 let last = holes.filled.back_mut().filter(|last| last.places.end == places.first);
                 last.into_iter().for_each(|last| (last.places.end, last.stamp) = (places.end, stamp));
                 return None;
@@ -639,7 +655,7 @@ impl Arrivals {
         }
     }
 
-    /// Returns the last packet that filled a hole of the receiver before this place, and was captured after this frame.
+    /// Returns the last packet that filled a gap of the receiver before this place, and was captured after this frame.
     pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<FilledHole> {
         let filled = self.holes.as_ref()?.filled_before(end, |filled| filled.again_for.is_some())?;
         let Filled { stamp, again_for, .. } = filled;
@@ -667,7 +683,8 @@ impl Arrivals {
         }
     }
 
-    /// The RPC of a call, if its reply was sent and not acknowledged; `use_it` may change it.
+    /// Changes the RPC of a call with `use_it`, if the reply was sent and not acknowledged. Returns the result of
+    /// `use_it`.
     pub(super) fn change<T>(&mut self, call: u64, use_it: impl FnOnce(&mut EndedRpc) -> T) -> Option<T> {
         let message = self.waiting.iter_mut().find(|message| message.call == call && message.ended.is_some())?;
         let before = message.held();
@@ -707,7 +724,7 @@ mod tests {
         SentCopies::new(13, at(1), NO_COPIES)
     }
 
-    /// The packet of this number is sent again, and was captured before.
+    /// The packet of this number is retransmitted, and was captured before.
     fn again(arrivals: &mut Arrivals, number: u64, time: u64) {
         arrivals.again(place(number), at(time), Retransmitted { is_replaced: false, again_for: AgainFor::Loss });
     }
@@ -744,7 +761,7 @@ mod tests {
         message.again(place(12), at(3), None);
         assert_eq!(message.accepted(), None);
         for (number, time) in (8..13).zip(4..) {
-            // A receiver that keeps what follows a hole would accept it with what fills the hole.
+            // A receiver that keeps what follows a gap would accept it with what fills the gap.
             assert_eq!(message.accepted(), (number > 8).then(|| at(4)));
             message.again(place(number), at(time), None);
         }
@@ -753,7 +770,8 @@ mod tests {
         assert_eq!(message.accepted(), Some(at(8)), "what follows it is missing");
     }
 
-    /// The receiver refuses the place 8 when its sender has just gone back to the place 6, because a response was missing or a time-out.
+    /// The receiver refuses the place 8 when the sender has just gone back to the place 6, because of a missing
+    /// response or a time-out.
     fn refused_after_going_back(is_late: bool) -> Arrivals {
         let mut arrivals = Arrivals::default();
         arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
@@ -784,7 +802,7 @@ mod tests {
         assert_eq!(copies.acceptance(), Acceptance::Between(at(5), at(9)));
     }
 
-    /// The message was handed over when what follows the hole had come again.
+    /// The message was handed over when what follows the gap had come again.
     #[test]
     fn a_message_that_is_known_late_may_have_arrived_with_a_copy_of_its_own() {
         for (before, accepted) in [(0, Some(at(20))), (1, None)] {
@@ -797,7 +815,7 @@ mod tests {
         }
     }
 
-    /// The sender goes back to the message itself, of one packet, when the refusal was on its way.
+    /// The sender goes back to the message, of one packet, when the refusal was on its way.
     #[test]
     fn the_copy_that_its_sender_went_back_to_may_have_been_accepted() {
         let mut arrivals = Arrivals::default();
@@ -823,7 +841,7 @@ mod tests {
         assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(1), at(11)));
     }
 
-    /// The refusal may be of the copy that was sent first: its sender has gone back twice without having seen it.
+    /// The refusal may be of the first copy: the sender has gone back twice without having seen the refusal.
     #[test]
     fn a_refusal_after_two_responses_were_missing_may_be_of_copies_before_either() {
         for (resent, accepted) in [(8, at(11)), (13, at(28))] {
@@ -838,7 +856,8 @@ mod tests {
         }
     }
 
-    /// A receiver that refused a place refuses the next one only after the first came: that copy was on its way as well.
+    /// A receiver that refused a place refuses the next place only after the first came: that copy was on its way as
+    /// well.
     #[test]
     fn two_refusals_may_be_on_their_way() {
         let mut arrivals = Arrivals::default();
@@ -852,8 +871,8 @@ mod tests {
         assert_eq!(arrivals.delivery(1), Some(Delivery::Refused(nak(50))));
     }
 
-    /// The sender had gone back to the place 7 before the refusal of it was captured, and gone on with a message, which its receiver took
-    /// or was not ready for.
+    /// The sender had gone back to the place 7 before the refusal of that place was captured, and gone on with a
+    /// message. The receiver took the message or was not ready for the message.
     #[test]
     fn what_was_sent_for_the_first_time_after_a_run_is_not_refused_with_the_packets_before_the_run() {
         let mut arrivals = Arrivals::default();
@@ -869,7 +888,7 @@ mod tests {
         assert_eq!(acceptance, Acceptance::Between(at(26), at(45)));
     }
 
-    /// The sender has gone back once more since, so the refusal that made it do so had come.
+    /// The sender has gone back once more since, so the refusal that caused the sender to go back had come.
     #[test]
     fn a_refusal_after_the_sender_went_back_twice_is_of_the_copies_before() {
         let mut arrivals = refused_after_going_back(false);
@@ -878,7 +897,7 @@ mod tests {
         assert_eq!(arrivals.delivery(1), Some(Delivery::Refused(nak(50))));
     }
 
-    /// TCP: a segment that the receiver has is sent again in vain.
+    /// TCP: a segment that the receiver has is retransmitted in vain.
     #[test]
     fn what_was_acknowledged_and_is_sent_again_is_no_copy_of_what_follows() {
         for (end, accepted) in [(10, Some(at(1))), (11, None)] {
@@ -891,7 +910,7 @@ mod tests {
         }
     }
 
-    /// Over TCP, a message behind a hole of the capture is known only when the hole is filled.
+    /// Over TCP, a message behind a gap of the capture is known only when the gap is filled.
     #[test]
     fn a_message_arrives_with_what_fills_a_hole_before_its_end() {
         for (hole, accepted) in [(12, at(5)), (13, at(1))] {
@@ -922,7 +941,7 @@ mod tests {
         assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 });
     }
 
-    /// A message behind a hole of the capture is known only when the capture ends.
+    /// A message behind a gap of the capture is known only when the capture ends.
     #[test]
     fn a_message_behind_a_hole_that_was_reported_before_is_doubtful_until_that_is_acknowledged() {
         for (acknowledged, is_doubtful) in [(7, true), (10, true), (11, false)] {
@@ -934,7 +953,7 @@ mod tests {
         }
     }
 
-    /// The hole was reported, and was closed by the segment that had been overtaken.
+    /// The gap was reported, and was closed by the segment that had been overtaken.
     #[test]
     fn a_segment_that_is_acknowledged_at_once_need_not_be_what_filled_the_hole() {
         for (acknowledged, acceptance) in [(7, Acceptance::Between(at(1), at(5))), (9, Acceptance::At(at(5)))] {
@@ -962,7 +981,7 @@ mod tests {
         }
     }
 
-    /// Each message waits for what fills a hole before it, whichever hole was filled last.
+    /// Each message waits for what fills a gap before that message, whichever gap was filled last.
     #[test]
     fn a_message_behind_a_hole_of_the_capture_arrives_with_what_fills_it() {
         let mut arrivals = Arrivals::default();

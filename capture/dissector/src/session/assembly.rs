@@ -1,4 +1,4 @@
-//! A Send put together from its parts.
+//! Assembles a Send from parts.
 
 use super::step_log::SendPart;
 use crate::carrier::operation::{Places, Progress, Stamp};
@@ -10,14 +10,14 @@ const LARGEST: usize = 262_144;
 /// The most packets of a Send that are kept apart.
 const PARTS: usize = 1024;
 
-/// The frames between which something was captured. What was sent again may have been captured behind what comes after it.
+/// The frames between which something was captured. A retransmitted packet may have been captured behind later packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     /// The first.
     pub(crate) began: Stamp,
     /// The last.
     pub(crate) ended: Stamp,
-    /// If a part of it came with a copy that was sent later: when that was first sent, or what follows it.
+    /// If a part came with a later copy: the time when that part, or what follows the part, was first sent.
     pub(crate) first_sent: Option<Time>,
 }
 
@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-/// A Send as far as it has come.
+/// The parts of a Send so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembled {
     /// Frame of the last part.
@@ -64,7 +64,7 @@ pub(crate) struct Assembly {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) stamp: Stamp,
-    /// The frame that first held octets of it.
+    /// The frame that first held octets of the Send.
     pub(crate) began: Stamp,
     pub(crate) first: bool,
     pub(crate) last: bool,
@@ -78,7 +78,8 @@ pub(crate) struct Part<'a> {
 }
 
 impl Assembly {
-    /// Takes the next part, and returns what it finishes: a Send whose rest will not come, and this one.
+    /// Takes the next part. Returns the Sends that this part finishes: a Send whose rest will not come, and the Send of
+    /// the part.
     pub(crate) fn part(&mut self, part: &Part<'_>) -> (Option<Assembled>, Option<Assembled>) {
         let unfinished = if part.first { self.abandon() } else { None };
         let captured = if part.first { Captured::Whole } else { Captured::Tail };
@@ -110,7 +111,7 @@ impl Assembly {
         self.current.as_ref().map_or(0, |send| send.octets.len() + send.parts.capacity() * size_of::<SendPart>())
     }
 
-    /// Gives up the current Send because its next part is missing from the capture.
+    /// Gives up the current Send because the next part is missing from the capture.
     pub(crate) fn abandon(&mut self) -> Option<Assembled> {
         let mut send = self.current.take()?;
         if send.captured != Captured::Tail {

@@ -1,4 +1,4 @@
-//! A call that waits for its reply, and what was moved for it.
+//! A call that waits for a reply, and what was moved for the call.
 
 use rpcrdma::lists::{Chunks, ReadChunk, WriteChunk};
 use rpcrdma::rpc::MessageType;
@@ -35,7 +35,7 @@ pub(crate) struct CallSegment {
     /// True if what is moved is kept, not only counted.
     pub(crate) is_kept: bool,
     pub(crate) data: Extents,
-    /// Octets that were moved of it, if moves are followed.
+    /// Moved octets of the segment, if moves are followed.
     moved: Ranges,
 }
 
@@ -50,23 +50,23 @@ impl CallSegment {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlacedPacket {
     pub(super) frame: u64,
-    /// Place of the packet in everything that its sender sends.
+    /// Place of the packet in everything that the sender sends.
     pub(super) place: u64,
 }
 
-/// A call that waits for its reply.
+/// A call that waits for a reply.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) message: Message,
-    /// Its place in everything that its sender sends.
+    /// Place of the call in everything that the sender sends.
     pub(crate) sent: u64,
-    /// Its direction, as far as that was known when it was sent.
+    /// Direction of the call, if known when the call was sent.
     pub(crate) way: Way,
     /// The segments of the Call chunk, the Read list, the Write list and the Reply chunk, in that order.
     pub(crate) segments: Vec<CallSegment>,
     /// Number of segments in the Call chunk and the Read list.
     read_segments: usize,
-    /// If this is not a call but a reply in memory that the requester reads: the call that it answers.
+    /// If this is not a call but a reply in memory that the requester reads: the call that the reply answers.
     pub(crate) answers: Option<Box<Call>>,
     pub(crate) called: Option<Called>,
     pub(crate) described: Option<Described>,
@@ -78,24 +78,24 @@ pub(crate) struct Call {
     pub(crate) write_octets: u64,
     /// True if what was held was released.
     pub(crate) overflowed: bool,
-    /// True if something was moved of which only a reply can show that it was for this call.
+    /// True if something was moved that only a reply can show to be for this call.
     pub(crate) is_doubtful: bool,
-    /// True if a call with its XID was sent before it and not answered: what the other end moved for one may be for the
+    /// True if an earlier call with the same XID was not answered: what the other end moved for one may be for the
     /// other.
     pub(crate) is_repeated: bool,
-    /// True if its sender's adapter refused access to memory while data of it was still to come.
+    /// True if the requester's adapter refused access to memory while data of the call was still to come.
     is_refused: bool,
-    /// `true` if its responder's adapter acknowledged it.
+    /// True if the responder's adapter acknowledged the call.
     pub(super) is_accepted: bool,
-    /// Extent to which the moves of the other end for it are known.
+    /// Extent to which the moves of the other end for the call are known.
     pub(crate) followed: Followed,
     /// The responder was heard before: if the capture lacks the reply, that shows.
     pub(super) shows_reply: bool,
-    /// For how many nanoseconds its sender had had no credit for it.
+    /// Number of nanoseconds for which the requester had had no credit for the call.
     pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
     /// Phases of the call so far.
     pub(super) timeline: Timeline,
-    /// Last step of its requester for it, and last step of its responder.
+    /// Last step of the requester for the call, and last step of the responder.
     pub(super) requester_last: LastStep,
     pub(super) responder_last: Option<LastStep>,
 }
@@ -103,8 +103,7 @@ pub(crate) struct Call {
 /// Extent to which the moves for a call are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
-    /// Everything, as long as the session misses nothing and can place everything: these are its counts of what it missed
-    /// or could not place of each end.
+    /// All moves, while these counts of missed or unplaced items of each end stay the same in the session.
     Since(Sides<u32>),
     /// All RDMA Read requests, whatever was missed of the call's sender. More may have been written than is known.
     Requests,
@@ -130,7 +129,8 @@ impl Followed {
 }
 
 impl Call {
-    /// A call. If it is to be rebuilt `whole`, its data items are kept; otherwise only what holds a Payload stream.
+    /// Creates a call. If `whole`, the call is to be rebuilt and all data items are kept; otherwise only data items
+    /// that hold a Payload stream.
     pub(super) fn new(
         message: Message,
         timeline: Timeline,
@@ -182,7 +182,8 @@ impl Call {
         }
     }
 
-    /// Counts the times of the end whose data it waited for, if it waits for the other end from this time on.
+    /// Counts the times of the end whose data the call waited for, if from this time on the call waits for the other
+    /// end.
     pub(super) fn watch_sender(&mut self, flows: &Sides<DataFlow>, time: Time) {
         // A reply that the responder provides is read from the responder's memory.
         if self.answers.is_none() && self.timeline.is_sender_changed() {
@@ -197,14 +198,14 @@ impl Call {
         self.timeline.refuse(NotTimed::SharedMemory);
     }
 
-    /// Returns the state of the wait when it is over and nothing more of the call will be seen.
+    /// Returns the state of the wait when the wait is over and nothing more of the call will be seen.
     pub(super) fn waiting(&self, end: WaitEnd, delivery: Delivery, credits: CreditUse) -> Waiting {
         let Self { requester_last: requester, responder_last: responder, .. } = *self;
         let owed = self.owed(end, delivery);
         Waiting { end, requester, responder, delivery, reply_delivery: None, owed, credits }
     }
 
-    /// Returns the step that is owed for it, if the capture shows all of it.
+    /// Returns the step that is owed for the call, if the capture shows all of the call.
     fn owed(&self, end: WaitEnd, delivery: Delivery) -> Owed {
         if matches!(end, WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp) {
             return Owed::over(end);
@@ -222,7 +223,8 @@ impl Call {
         }
     }
 
-    /// All of the memory that it advertises was read: of a reply that the responder provides, the requester has all of it.
+    /// Returns true if all of the memory that the call advertises was read. Of a reply that the responder provides, the
+    /// requester then has all octets.
     pub(super) fn is_read(&self) -> bool {
         let length: u64 = self.segments.iter().map(|segment| u64::from(segment.length)).sum();
         self.read_octets >= length
@@ -233,15 +235,16 @@ impl Call {
         self.read_octets < self.asked_octets
     }
 
-    /// Its sender's adapter refused access to memory, and the session has missed or failed to place `unplaced`
-    /// operations. That explains what is still to come only if nothing since the call was missed or went elsewhere.
+    /// Takes a refusal of memory access by the requester's adapter; the session has missed or failed to place
+    /// `unplaced` operations. The refusal explains what is still to come only if nothing since the call was missed or
+    /// went elsewhere.
     pub(super) fn refuse(&mut self, unplaced: Sides<u32>) {
         // A reply that the responder provides is read from the responder's memory.
         self.is_refused = self.is_pulled() && self.answers.is_none() && self.followed == Followed::Since(unplaced);
     }
 
-    /// The other end moves so many octets of a segment from `at` on, whichever part of them was captured. `held` is
-    /// what calls take, in octets of memory.
+    /// Counts octets of a segment that the other end moves: `length` octets from `at` on, whichever part of the octets
+    /// was captured. `held` is the memory used by calls, in octets.
     pub(crate) fn moves(&mut self, segment: usize, at: u64, length: u64, held: &mut usize) {
         if self.followed == Followed::No {
             return;
@@ -255,18 +258,18 @@ impl Call {
         *held = *held + segment.moved.held() - before;
     }
 
-    /// Returns true if there is no RPC message in it, nor in memory that the responder could read, so that none of it
+    /// Returns true if neither the call nor memory that the responder could read has an RPC message, so that nothing
     /// can be carried out.
     pub(crate) fn is_empty(&self) -> bool {
         self.message.captured == Captured::Whole && self.called.is_none() && self.read_segments == 0
     }
 
-    /// Its responder may still serve it where it is given up.
+    /// Returns true if the responder may still serve the call after the call is given up.
     pub(super) fn may_be_served(&self) -> bool {
         !self.is_empty() && self.answers.is_none() && !self.is_reply()
     }
 
-    /// Returns true if this is that call once more: all is the same except for the credits that it asks for.
+    /// Returns true if this is a copy of `before`: all is the same except for the requested credits.
     pub(super) fn is_copy_of(&self, before: &Self) -> bool {
         let (mine, theirs) = (&self.message, &before.message);
         let is_whole = mine.captured == Captured::Whole && theirs.captured == Captured::Whole;
@@ -356,13 +359,13 @@ impl Call {
         }
     }
 
-    /// The Send, and what was moved for it.
+    /// Returns the Send, and what was moved for the call.
     fn split(&mut self) -> (&Message, MovedData<'_>) {
         let Self { message, segments, overflowed, is_refused, followed, .. } = self;
         (message, MovedData { segments, overflowed: *overflowed, is_refused: *is_refused, followed: *followed })
     }
 
-    /// The whole call. What was moved for it becomes part of it, and is gone from here.
+    /// Rebuilds the whole call. The data that was moved becomes part of the result, and is taken from here.
     pub(crate) fn rebuild(&mut self) -> Result<Pieces, NotRebuilt> {
         let (message, mut moved) = self.split();
         let decoded = message.decode().map_err(|_| message.unreadable())?;
@@ -446,7 +449,8 @@ struct MovedData<'a> {
 }
 
 impl MovedData<'_> {
-    /// The octets of a chunk whose segments begin at `first` and have these lengths. They are moved: nothing else can have them.
+    /// Takes the octets of a chunk whose segments begin at `first` and have these lengths. The octets are moved out: no
+    /// other chunk can use the octets.
     fn chunk(&mut self, name: ChunkName, first: usize, lengths: impl Iterator<Item = u32> + Clone) -> Chunk {
         if self.overflowed {
             return Err(NotRebuilt::TooMuch);
@@ -460,8 +464,8 @@ impl MovedData<'_> {
         Ok(octets)
     }
 
-    /// Returns why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or it was not moved, or the
-    /// requester's adapter refused access.
+    /// Returns the reason why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or the
+    /// rest was not moved, or the requester's adapter refused access.
     fn lacks(
         &self,
         chunk: ChunkName,
@@ -486,7 +490,7 @@ impl MovedData<'_> {
 }
 
 impl Call {
-    /// Rebuilds a long call, whose content is known only once its Position Zero Read chunk was pulled. The other data
+    /// Rebuilds a Long Call, whose content is known only once the Position Zero Read chunk was pulled. The other data
     /// items need not be kept. Returns the beginning of the RPC message, if the chunk is complete.
     pub(crate) fn describe_long(&mut self) -> Option<Beginning> {
         let payload = self.long_payload(u64::MAX)?;
@@ -496,13 +500,13 @@ impl Call {
         Beginning::of(&payload)
     }
 
-    /// Returns the known properties of a reply that cannot be read, taken from its call.
+    /// Returns the properties of an unreadable reply that are known from the call.
     pub(super) fn reply(&self) -> Option<Rpc> {
         let rpc = &self.described.as_ref()?.rpc;
         Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })
     }
 
-    /// Returns the report of a reply about the call that it answers. `long` is the result of
+    /// Returns the report of a reply about the answered call. `long` is the result of
     /// [`describe_long`](Self::describe_long).
     pub(crate) fn answered(&self, long: Option<Beginning>) -> Answered {
         let mut call = self.message.clone();
@@ -514,15 +518,15 @@ impl Call {
         Answered { call, walked, walked_late, moved, long }
     }
 
-    /// Returns true if this was taken for a long call but is a long reply that its responder provides, as what was
-    /// pulled shows. The call that it answers is not in the capture.
+    /// Returns true if this was taken for a Long Call but the pulled octets show a Long Reply that the responder
+    /// provides. The answered call is not in the capture.
     pub(crate) fn is_reply(&self) -> bool {
         let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk);
         let pulls = || self.long_payload(8).and_then(|payload| MessageType::peek(&payload));
         self.described.is_none() && is_long() && pulls().is_some_and(|(_, kind)| kind == MessageType::REPLY)
     }
 
-    /// The octets of the Position Zero Read chunk, at most `most` of them.
+    /// Returns the octets of the Position Zero Read chunk, at most `most` octets.
     fn long_payload(&self, most: u64) -> Option<Vec<u8>> {
         let decoded = self.message.decode().ok()?;
         let reads = decoded.header.chunks().unwrap_or_default().reads;
@@ -545,8 +549,8 @@ impl Call {
     }
 }
 
-/// A returned chunk must equal the offered one except for its lengths (RFC 8166 section 3.4.6). Its segments are these, from
-/// `first` on.
+/// Checks a returned chunk against the offered one: both must be equal except for lengths (RFC 8166 section 3.4.6). The
+/// segments of the chunk are `segments`, from `first` on.
 fn check(
     segments: &[CallSegment],
     first: usize,
@@ -560,7 +564,7 @@ fn check(
     if same { Ok(()) } else { Err(NotRebuilt::ForeignChunks) }
 }
 
-/// A message except for its third word, `rdma_credit`.
+/// Returns the parts of a message around the third word, `rdma_credit`.
 fn but_credit(octets: &[u8]) -> Option<(&[u8; 8], &[u8])> {
     let (before, rest) = octets.split_first_chunk()?;
     Some((before, rest.get(4..)?))
@@ -584,8 +588,8 @@ fn segments(header: &Header<'_>, whole: bool) -> Vec<CallSegment> {
     call_chunk.chain(reads).chain(writes).chain(reply).map(segment).collect()
 }
 
-/// The chunk with a Payload stream that a segment is part of, and the octets of that chunk before it. Segments are counted as in
-/// [`segments`].
+/// Returns the chunk with a Payload stream that contains a segment, and the number of octets of that chunk before the
+/// segment. Segments are counted as in [`segments`].
 fn placed(header: &Header<'_>, segment: usize) -> Option<(PlacedPart, u64)> {
     const CALL: Option<PlacedPart> = Some(PlacedPart::Call);
     let chunks = header.chunks().unwrap_or_default();

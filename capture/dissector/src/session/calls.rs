@@ -1,4 +1,4 @@
-//! The calls that wait, and the replies that end them.
+//! The calls that wait, and the replies to waiting calls.
 
 use super::call::{Call, Followed};
 use super::ended::{ConcludedCall, ReplyMessage};
@@ -22,7 +22,7 @@ use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd};
 
 impl Session {
-    /// Records a call, and returns its message with what is known about it.
+    /// Records a call. Returns the message of the call with what is known about the call.
     pub(super) fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
         let mut description = None;
@@ -66,8 +66,8 @@ impl Session {
         message
     }
 
-    /// Returns true if a call waits in place of another with its XID, which is then given up. A call that can be
-    /// carried out does not make way for one that cannot.
+    /// Returns true if `call` may wait. An earlier call with the same XID is then given up. A call that can be carried
+    /// out does not make way for one that cannot.
     pub(super) fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
         let xids = self.xids.get(call.message.sender);
         let before = call.message.rdma_xid().and_then(|xid| xids.get(&xid)).copied();
@@ -79,8 +79,9 @@ impl Session {
         true
     }
 
-    /// A call is sent under the XID of one that waits, which it takes the place of. The responder may still serve that. What
-    /// was moved for a copy is in the memory of the other, and what was asked for comes there.
+    /// Gives up a waiting call whose XID is used by a new call. The responder may still serve the old call. If the new
+    /// call is a copy, what was moved for the old call is in the memory of the new one, and the data that was asked for
+    /// comes there.
     fn supersede(&mut self, id: u64, call: &mut Call, context: &mut Context<'_>) {
         let Some(mut before) = self.take(id) else { return };
         self.forget_credit(id, &before);
@@ -159,7 +160,7 @@ impl Session {
         }
     }
 
-    /// Removes a call from those that wait; its memory is no longer advertised.
+    /// Removes a call from the waiting calls; the memory of the call is no longer advertised.
     pub(super) fn take(&mut self, id: u64) -> Option<Call> {
         let mut call = self.calls.remove(&id)?;
         let requester = call.message.sender;
@@ -192,7 +193,7 @@ impl Session {
         self.arrivals.get_mut(requester).forget(id);
     }
 
-    /// A call may still wait although it is not followed any more.
+    /// Counts a call that is not followed any more as hidden: the call may still wait.
     pub(super) fn forget_credit(&mut self, id: u64, call: &Call) {
         let (credits, time) = (self.credits.get_mut(call.message.sender), self.span.ended.time);
         if call.answers.is_none() {
@@ -241,14 +242,15 @@ impl Session {
         }
     }
 
-    /// Returns true if the responder sent RDMA Writes again and nothing acknowledges them: it may be unable to send the reply.
+    /// Returns true if the responder retransmitted RDMA Writes that nothing acknowledges: the responder may be unable
+    /// to send the reply.
     fn is_writing_in_vain(&self, call: &Call) -> bool {
         let arrivals = self.arrivals.get(call.requester().other());
         let is_last = matches!(call.responder_last, Some(LastStep { step: Step::Write, .. }));
         is_last && call.timeline.sent_again().is_some_and(|place| !arrivals.is_acknowledged(Places::one(place)))
     }
 
-    /// Arrival of a call at its responder.
+    /// Returns the state of a call's delivery to the responder.
     fn delivery(&self, id: u64, call: &Call) -> Delivery {
         if call.is_accepted || call.responder_last.is_some() {
             return Delivery::Accepted;
@@ -256,7 +258,7 @@ impl Session {
         self.arrivals.get(call.message.sender).delivery(id).unwrap_or(Delivery::Unknown)
     }
 
-    /// Takes a reply to its call, and returns its message with what is known about it.
+    /// Assigns a reply to a call. Returns the message of the reply with what is known about the reply.
     pub(super) fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let xid = message.xid();
         let id = self.xids.get(message.sender.other()).get(&xid).copied();

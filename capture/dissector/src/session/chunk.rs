@@ -1,14 +1,14 @@
-//! The octets of chunks, and how they are put back where they belong in a Payload stream.
+//! Octets of chunks, and their insertion into a Payload stream.
 
 use rpcrdma::reader::padding;
 
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::pieces::Pieces;
 
-/// The octets of a chunk, or why they are not known.
+/// The octets of a chunk, or the reason why the octets are not known.
 pub(super) type Chunk = Result<Pieces, NotRebuilt>;
 
-/// Puts reduced data items back where they belong, each followed by the XDR padding that it needs.
+/// Inserts reduced data items at their positions, each followed by the required XDR padding.
 pub(super) fn insert(reduced: &[u8], chunks: impl Iterator<Item = (u32, Pieces)>) -> Chunk {
     let mut whole = Pieces::default();
     let (mut rest, mut between) = (reduced, Vec::new());

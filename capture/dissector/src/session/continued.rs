@@ -1,8 +1,8 @@
 //! Joins the messages that carry parts of one Payload stream (version 2).
 //!
-//! Each end's parts are kept in the order that [`rpcrdma::v2::Continuation`] allows, and the last message gets them as
-//! `Message::earlier`. After a loss, the rest of a stream looks like a stream of its own, but only the beginning of one
-//! has the XID of its header in its first word. An RPC that lacks a part is "not rebuilt".
+//! Each end's parts are kept in the order that [`rpcrdma::v2::Continuation`] allows, and the last message gets the
+//! parts as `Message::earlier`. After a loss, the rest of a stream looks like a separate stream. Only the beginning
+//! of a stream has the XID of the header in the first word. An RPC that lacks a part is "not rebuilt".
 
 use rpcrdma::error::DecodeErrorKind;
 use rpcrdma::prefix::{Prefix, Procedure};
@@ -16,8 +16,9 @@ use crate::rpc::message::{Captured, Dropped, Earlier, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 
 impl Session {
-    /// Looks for an error in a Send. If it is for a Call whose last part has not come, the requester may leave it at that. The
-    /// error is [`early`](Self::is_early) all the same: the last part may be on its way, and then it answers the whole Call.
+    /// Looks for an error in a Send. If the Send is an error for a Call whose last part has not come, the requester may
+    /// send no further part. The error is [`early`](Self::is_early) all the same: the last part may be on its way, and
+    /// then the error answers the whole Call.
     pub(super) fn may_end_sequence(&mut self, from: Side, send: &[u8]) {
         let order = &mut self.sequences.get_mut(from.other()).order;
         if order.is_open()
@@ -28,8 +29,8 @@ impl Session {
         }
     }
 
-    /// Joins a message with earlier ones of the same sender that brought parts of its Payload stream. False if the
-    /// stream is not at its end, or the message has to be dropped.
+    /// Joins a message with earlier ones of the same sender that brought parts of the same Payload stream. Returns
+    /// false if the stream goes on, or if the message has to be dropped.
     pub(super) fn joins(&mut self, message: &mut Message) -> bool {
         let Dialect::Version2(family) = message.dialect else { return true };
         let sequence = self.sequences.get_mut(message.sender);

@@ -1,11 +1,11 @@
-//! The calls of one end that wait, against the credits that it was granted (RFC 8166 section 3.3.1).
+//! Waiting calls of one end, compared with the granted credits (RFC 8166 section 3.3.1).
 //!
-//! A capture may lack calls, or the replies to calls that it holds. So there are two numbers: the calls that wait for certain,
-//! and the most that may wait besides. A requester has room for a call that it sends: each call limits the second number, and a
-//! requester that has used all its credits once is known completely from then on.
+//! A capture may lack calls, or the replies to captured calls. So there are two numbers: the calls that certainly wait,
+//! and the maximum number of further calls that may wait. A requester has room for a call when sending the call: each
+//! call limits the second number. The account of a requester that has used all credits once is complete from then on.
 //!
-//! All of this is version 1. In version 2, an end needs a credit for each message, of whatever kind (draft -07 section 4.2.1), so
-//! nothing is said about calls.
+//! All of this is version 1. In version 2, an end needs a credit for each message, of whatever kind (draft -07 section
+//! 4.2.1), so nothing is said about calls.
 
 use core::num::NonZeroU32;
 
@@ -21,13 +21,14 @@ pub(super) struct CreditAccount {
     seen: u32,
     /// Unanswered calls that certainly wait.
     certain: u32,
-    /// The most calls that may wait besides: those that the capture lacks, and those whose replies it may lack.
+    /// Maximum number of further calls that may wait: calls that the capture lacks, and calls whose replies the capture
+    /// may lack.
     hidden: u32,
-    /// Calls up to this one are counted as hidden, because replies to them may have been missed.
+    /// Calls up to this one are counted as hidden, because their replies may have been missed.
     doubtful: u64,
     /// Reason why there may be hidden calls.
     hidden_by: CreditWaitUnknown,
-    /// Since when the limit has been what it is, if anything was seen.
+    /// Time since which the limit is unchanged, if anything was seen.
     since: Option<Time>,
     times: CreditTimes,
     /// Availability of credits since the last call.
@@ -66,13 +67,14 @@ impl Default for CreditAccount {
 }
 
 impl CreditAccount {
-    /// Returns the credits of an end that has not called yet: it has one (section 3.3.3).
+    /// Returns the credits of an end that has not called yet: one credit (section 3.3.3).
     pub(super) fn whole() -> Self {
         Self { granted: Some(NonZeroU32::MIN), hidden: 0, lately: Lately::Below, ..Self::default() }
     }
 
-    /// A call is sent; `time` is that of its last packet. Returns for how many nanoseconds, up to the reply that let it go, there
-    /// had been no credit for it. If there was one for longer than that before it `began`, it did not go because of that reply.
+    /// Counts a call; `time` is the time of the last packet. Returns the number of nanoseconds, up to the reply that
+    /// let the call go, for which there had been no credit for the call. If there had been a credit for longer than
+    /// that when the call `began`, that reply did not let the call go.
     ///
     /// A call that is sent although there is no credit shows that a reply was missed, or was captured too late.
     pub(super) fn call(&mut self, began: Time, time: Time) -> Result<u64, CreditWaitUnknown> {
@@ -95,7 +97,7 @@ impl CreditAccount {
         waited
     }
 
-    /// A call of version 2 is sent. Until a message of version 1 grants credits, it is not known whether there are any.
+    /// Counts a call of version 2. Until a message of version 1 grants credits, the number of credits is unknown.
     pub(super) fn call_v2(&mut self, time: Time) -> Result<u64, CreditWaitUnknown> {
         self.others = self.others.wrapping_add(1);
         self.change(time, |account| {
@@ -107,7 +109,8 @@ impl CreditAccount {
         Err(CreditWaitUnknown::Version2)
     }
 
-    /// A reply comes to this call, or to one that was not seen. It grants so many credits, if it shows how many.
+    /// Counts a reply to this call, or to a call that was not seen. `granted`: credits that the reply grants, if the
+    /// reply shows the number.
     pub(super) fn answer(&mut self, call: Option<u64>, granted: Option<u32>, time: Time) {
         self.others = self.others.wrapping_add(1);
         self.change(time, |account| {
@@ -120,7 +123,7 @@ impl CreditAccount {
         });
     }
 
-    /// A reply was sent, and may have been accepted or not: its call may still wait, with the credits from before.
+    /// Counts a reply that may have been accepted or not: the call may still wait, with the credits from before.
     pub(super) fn doubt(&mut self, call: u64, granted: Option<u32>, time: Time) {
         if self.hidden == 0 {
             self.hidden_by = CreditWaitUnknown::ReplyArrival;
@@ -136,13 +139,13 @@ impl CreditAccount {
         });
     }
 
-    /// A reply that was in [`doubt`](Self::doubt) has been accepted: its call is among the hidden ones.
+    /// Counts a reply that was in [`doubt`](Self::doubt) and has been accepted: the call is among the hidden calls.
     pub(super) fn settle(&mut self, granted: Option<u32>, time: Time) {
         self.seen = self.seen.saturating_sub(1);
         self.answer(None, granted, time);
     }
 
-    /// The last answer is kept: it can be repeated.
+    /// Marks the last answer as kept: the answer can be repeated.
     pub(super) const fn keep_answer(&mut self) {
         self.others = self.others.wrapping_sub(1);
     }
@@ -183,7 +186,8 @@ impl CreditAccount {
         self.change(time, |account| account.hidden = u32::MAX);
     }
 
-    /// The capture lacks something of the other end, when `last` was the last call: replies, perhaps, and what they granted.
+    /// Notes that the capture lacks something of the other end, when `last` was the last call. Replies may be missing,
+    /// and so may the credits that such replies granted.
     pub(super) fn miss_replies(&mut self, last: u64, time: Time) {
         self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
@@ -217,7 +221,7 @@ impl CreditAccount {
         }
     }
 
-    /// Changes the numbers, and with them perhaps the limit.
+    /// Changes the numbers, which may change the limit.
     fn change(&mut self, time: Time, change: impl FnOnce(&mut Self)) {
         let before = self.limit();
         self.since.get_or_insert(time);
@@ -235,7 +239,7 @@ impl CreditAccount {
         }
     }
 
-    /// Counts the time during which the limit was this one, and returns it.
+    /// Counts the time during which `limit` was in force. Returns that time.
     fn count(&mut self, limit: CreditLimit, time: Time) -> u64 {
         let Some(since) = self.since.replace(time) else { return 0 };
         let elapsed = time.0.saturating_sub(since.0);
@@ -316,7 +320,8 @@ mod tests {
         }
     }
 
-    /// Replies were missed, so it is not known since when there was no credit when a later reply shows that there is none.
+    /// Replies were missed, so if a later reply shows that there is no credit, the beginning of that state is not
+    /// known.
     #[test]
     fn how_long_a_call_waited_is_unknown_if_the_beginning_of_that_is() {
         let mut account = granted(2);
@@ -329,7 +334,7 @@ mod tests {
         assert_eq!(call(&mut account, 91), Err(CreditWaitUnknown::Missed));
     }
 
-    /// Its reply may have been missed, so it does not certainly wait: it is among the hidden calls already.
+    /// The reply may have been missed, so the call does not certainly wait: the call is already among the hidden calls.
     #[test]
     fn a_call_that_may_have_been_answered_is_hidden_once() {
         let mut account = granted(2);

@@ -1,5 +1,5 @@
-//! Data that an end sends by RDMA on a connection, for all of its RPCs: the time for which it sends none, though it has data to send,
-//! and the highest rate at which it sent.
+//! Data that an end sends by RDMA on a connection, for all RPCs: the time for which the end sends none, though there is
+//! data to send, and the highest rate of sending.
 
 use crate::carrier::handler::CongestionSign;
 use crate::carrier::operation::Operation;
@@ -32,7 +32,7 @@ enum Latest {
 pub(super) struct DataPacket {
     pub(super) call: u64,
     pub(super) octets: u64,
-    /// `true` for data that an RDMA Read requested: its sender had it to send since the request.
+    /// True for data that an RDMA Read requested: the sender had the data to send since the request.
     pub(super) is_requested: bool,
 }
 
@@ -83,10 +83,10 @@ pub(super) struct DataFlow {
     window_before: u64,
     /// Since when the other end's window is 0.
     closed_since: Option<Time>,
-    /// Latest request for data by RDMA Read, until all of its data was sent.
+    /// Latest request for data by RDMA Read, until all of the data was sent.
     requested: Option<u64>,
     rate: Rate,
-    /// Nanoseconds of the way to both ends and back, as far as it is known.
+    /// Round-trip time to both ends in nanoseconds, as far as known.
     pub(super) round_trip: u64,
     /// Times since the beginning of the connection.
     pub(super) times: SenderTimes,
@@ -123,7 +123,7 @@ impl DataFlow {
         }
     }
 
-    /// A sign of congestion came for the data of the end.
+    /// An indication of congestion came for the data of the end.
     pub(super) const fn congest(&mut self, sign: CongestionSign) {
         let congestion = &mut self.times.congestion;
         match sign {

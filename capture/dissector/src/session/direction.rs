@@ -14,8 +14,9 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
 impl Session {
-    /// Returns the direction of a message. The payload shows it; without one, its chunks and the calls that wait do;
-    /// failing that, a client's message counts as a call, so that a request that cannot be read finds its answer.
+    /// Returns the direction of a message. The payload shows the direction. Without a payload, the chunks of the
+    /// message and the waiting calls do. Failing that, a client's message counts as a call, so that an unreadable
+    /// request is matched with its answer.
     pub(super) fn direction(&self, message: &Message) -> Option<Direction> {
         let sender = message.sender;
         if message.error().is_some() {
@@ -53,7 +54,7 @@ impl Session {
         }
     }
 
-    /// The same for version 2, in which the header says it too.
+    /// Returns the direction of a message of version 2, which the header says too.
     pub(super) fn direction_v2(
         &self,
         message: &Message,
@@ -85,14 +86,14 @@ impl Session {
         }
     }
 
-    /// An RDMA_DONE for a reply that was asked to be read and was not, all of it.
+    /// Returns true for an RDMA_DONE of a reply that the requester asked to read and has not read completely.
     fn is_early_done(&self, from: Side, xid: u32) -> bool {
         let provided = self.provided.get(from.other()).get(&xid).and_then(|id| self.calls.get(id));
         provided.is_some_and(Call::is_pulled)
     }
 
-    /// An RDMA_ERROR of another version, for a call that was not seen. What it refuses may be a version 2 message of a wire
-    /// format that is not known: those are not kept as calls.
+    /// Returns true for an RDMA_ERROR of another version, for a call that was not seen. The refused message may be a
+    /// version 2 message of an unknown wire format: such messages are not kept as calls.
     fn is_early_refusal(&self, from: Side, dialect: Dialect, send: &[u8]) -> bool {
         let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
         let is_error = ErrorReply::decode(send).is_ok() && !refuses_unknown;
@@ -101,8 +102,8 @@ impl Session {
                 .is_ok_and(|prefix| self.may_refuse_call(from, prefix.xid) && !self.waits(from.other(), prefix.xid))
     }
 
-    /// Returns true if a Send may answer, as far as its first packet shows. [`direction`](Self::direction) says of a
-    /// whole message what it is, by the calls that wait; here the call may be what is still to come.
+    /// Returns true if a Send may be a reply, as far as the first packet shows. [`direction`](Self::direction) judges a
+    /// whole message by the calls that wait; here the call may be what is still to come.
     fn may_reply(&self, from: Side, decoded: &Decoded<'_>) -> bool {
         match decoded.header {
             Header::V1(header) => match header.body {
@@ -124,7 +125,7 @@ impl Session {
         self.client == Some(from.other()) && *self.without_rpc.get(from.other()) != Some(xid)
     }
 
-    /// Returns true if a call was not seen, or if some of the data that it asked for with its chunks was not.
+    /// Returns true if a call was not seen, or if some of the data that the call asked for with chunks was not seen.
     fn lacks_call(&self, requester: Side, xid: u32) -> bool {
         let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
         call.is_none_or(Call::is_pulled)

@@ -1,4 +1,4 @@
-//! An RPC that has ended: its transaction.
+//! The transaction of an RPC that has ended.
 
 use super::call::Call;
 use super::reply::Reply;
@@ -66,7 +66,7 @@ impl Message {
     }
 }
 
-/// A reply, and the message that carried it.
+/// A reply, and the message that carried the reply.
 pub(super) struct ReplyMessage<'a> {
     pub(super) message: &'a Message,
     pub(super) reply: Reply,
@@ -75,7 +75,8 @@ pub(super) struct ReplyMessage<'a> {
 /// A call that ended.
 pub(super) struct ConcludedCall {
     pub(super) transaction: Transaction,
-    /// Time line of the call, if the capture holds the call: [`Transaction::take_time`] reads it when the reply has arrived.
+    /// Time line of the call, if the capture holds the call: [`Transaction::take_time`] reads the time line when the
+    /// reply has arrived.
     pub(super) timeline: Option<Timeline>,
 }
 

@@ -7,7 +7,7 @@ use crate::file::Time;
 use crate::rpc::joined::JoinedWait;
 use crate::rpc::recovery::Recovery;
 
-/// State of a connection whose set-up was not captured.
+/// State of a connection whose setup was not captured.
 #[derive(Debug)]
 pub(super) struct Joined {
     /// The first frame of the connection.
@@ -16,7 +16,8 @@ pub(super) struct Joined {
     latest: Sides<Option<Time>>,
     /// `true` if the capture may lack a call of this end.
     lacks_call: Sides<bool>,
-    /// The latest packet of each end that fills a hole of the capture, with its place: until then, the other end lacked it too.
+    /// The latest packet of each end that fills a gap of the capture, with the place of the packet: until then, the
+    /// other end lacked that packet too.
     filled: Sides<Option<(u64, Stamp)>>,
     /// Recovery of what each end sent for no known call.
     recovery: Sides<Option<Box<Recovery>>>,
@@ -34,8 +35,8 @@ impl Joined {
         }
     }
 
-    /// Notes the time of an operation. Of a packet that was sent again, returns the time when it was first sent, or that of the packet of
-    /// its sender before it.
+    /// Notes the time of an operation. For a retransmitted packet, returns the time when the packet was first sent, or
+    /// the time of the sender's packet before that.
     #[inline]
     pub(super) fn note(&mut self, operation: &Operation<'_>) -> Time {
         let Operation { from, stamp, first_sent, kind, .. } = *operation;
@@ -65,7 +66,7 @@ impl Joined {
         *self.lacks_call.get_mut(from) = true;
     }
 
-    /// Counts a sign of loss in what an end sent for no known call. The packet before that came at the time `after`.
+    /// Counts an indication of loss in what an end sent for no known call. The packet before that came at the time `after`.
     pub(super) fn recover(&mut self, of: Side, kind: RecoveryKind, after: Time, stamp: Stamp) {
         let recovery = self.recovery.get_mut(of).get_or_insert_default();
         recovery.take(kind, stamp);
@@ -75,8 +76,8 @@ impl Joined {
         }
     }
 
-    /// Returns the least that an RPC waited whose reply this end sent in these frames and places, if its call was sent before the
-    /// capture.
+    /// Returns the minimum wait of an RPC whose reply this end sent in these frames and places, if the call was sent
+    /// before the capture.
     pub(super) fn wait(&self, responder: Side, span: Span, places: Places) -> Option<Box<JoinedWait>> {
         if *self.lacks_call.get(responder.other()) {
             return None;

@@ -1,27 +1,27 @@
-//! The memory that calls advertise, what RDMA Writes and Reads moved into and out of it, and how much of all that is
-//! kept.
+//! Memory that calls advertise, the octets that RDMA Writes and Reads moved into and out of that memory, and which of
+//! those octets are kept.
 //!
-//! A call advertises segments: handle, offset, length. Each is filed under connection, end and handle for as long as
-//! the call waits; when the reply comes or the connection ends, it is withdrawn. A Write or a Read is looked up by
-//! handle and address. The latest call comes first, because a client may use a handle again before the capture has
-//! shown that the call before has ended.
+//! A call advertises segments: handle, offset, length. Each segment is filed under connection, end and handle for as
+//! long as the call waits. When the reply comes or the connection ends, the segment is withdrawn. A Write or a Read is
+//! looked up by handle and address. The latest call comes first, because a client may use a handle again before the
+//! capture has shown that the call before has ended.
 //!
-//! Data is kept in extents, by its offset within the segment. A hole stays a hole: a chunk is copied out only if every
-//! octet from 0 to its length is there.
+//! Data is kept in extents, by offset within the segment. A gap stays a gap: a chunk is copied out only if every octet
+//! from 0 to the chunk's length is there.
 //!
 //! Which octets were moved is kept as ranges, apart from the data, because a capture may cut what a peer wrote. A gap
-//! in the ranges is the peer's doing only if nothing else explains it:
+//! in the ranges is the peer's doing only if nothing else explains the gap:
 //!
-//! - nothing was missed of either end since the call, nor of its responder just before it; for a gap in a Read chunk, nothing of its
-//!   responder, which sends the RDMA Read requests;
-//! - every RDMA operation since then found its place within one segment, and none before it that found no place aimed
-//!   at its memory (`unplaced.rs`);
+//! - nothing was missed of either end since the call, nor of the responder just before the call; for a gap in a Read
+//!   chunk, nothing of the responder, which sends the RDMA Read requests;
+//! - every RDMA operation since then found a place within one segment, and no earlier operation without a place aimed
+//!   at the memory of the call (`unplaced.rs`);
 //! - no other call in flight advertises the same handle;
 //! - the call was not sent before.
 //!
-//! Then the RPC is "not rebuilt" because the responder did not write what it returns, or did not read what it was
-//! given, and the checker is told the ranges (`Answered::moved`). In all other cases it is "not rebuilt" because the
-//! capture lacks the octets.
+//! Then the RPC is "not rebuilt" because the responder did not write what the reply returns, or did not read what the
+//! call provided, and the checker is told the ranges (`Answered::moved`). In all other cases the RPC is "not rebuilt"
+//! because the capture lacks the octets.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ use crate::carrier::operation::MemoryAddress;
 use crate::carrier::table::Map;
 use crate::rpc::pieces::Pieces;
 
-/// The most octets for which a part of [`Extents`] makes room before they have come.
+/// Maximum number of octets for which a part of [`Extents`] makes room before any of the octets have come.
 const ROOM: usize = 1 << 18;
 
-/// Octets at the places where they belong; places for which nothing came are holes.
+/// Octets at their offsets; offsets for which nothing came are gaps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
-    /// By offset; none overlaps the next. Where one is full, another follows it: none is copied to grow.
+    /// Parts by offset; no part overlaps the next. After a full part, another part follows: no part is copied to grow.
     parts: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -79,7 +79,7 @@ impl Extents {
         more
     }
 
-    /// Returns the octets that are held from `at` to the end of its part.
+    /// Returns the octets that are held from `at` to the end of the part that contains `at`.
     fn part_over(&mut self, at: u64) -> Option<&mut [u8]> {
         let (start, part) = self.parts.range_mut(..=at).next_back()?;
         part.get_mut(usize::try_from(at - start).ok()?..).filter(|rest| !rest.is_empty())
@@ -98,13 +98,13 @@ impl Extents {
         }
     }
 
-    /// Octets of memory that each part takes in addition to its data.
+    /// Memory used by each part in addition to the data, in octets.
     const PART: usize = 2 * size_of::<(u64, Vec<u8>)>();
 
     /// Appends the octets from 0 to `length` to `out`.
     ///
     /// # Errors
-    /// The offset of the first missing octet; `out` then has the octets before it.
+    /// Returns the offset of the first missing octet; `out` then has the octets before that offset.
     pub(crate) fn copy(&self, length: u64, out: &mut Vec<u8>) -> Result<(), u64> {
         let mut reached = 0;
         for (start, part) in &self.parts {
@@ -142,7 +142,7 @@ impl Extents {
 /// The segment and call that a piece of memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentPlace {
-    /// The call, by its number in the session.
+    /// Number of the call in the session.
     pub(crate) call: u64,
     /// The segment, counted through the call's Read list, Write list and Reply chunk.
     pub(crate) segment: usize,
@@ -159,9 +159,9 @@ pub(crate) struct SegmentOffset {
 /// Access to a segment that a responder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// RDMA Read: it is in the Read list.
+    /// RDMA Read: the segment is in the Read list.
     Read,
-    /// RDMA Write: it is in the Write list or the Reply chunk.
+    /// RDMA Write: the segment is in the Write list or the Reply chunk.
     Write,
 }
 
@@ -172,11 +172,11 @@ struct Advertised {
     access: Access,
     offset: u64,
     length: u32,
-    /// The frame in which the other end invalidated the handle, if it did.
+    /// The frame in which the other end invalidated the handle, if any.
     invalidated: Option<u64>,
 }
 
-/// The memory that one end advertises, by handle, for as long as the call that advertised it lasts.
+/// The memory that one end advertises, by handle, for as long as the advertising call lasts.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     handles: Map<u32, Vec<Advertised>>,
@@ -197,14 +197,14 @@ impl Memory {
         list.first().map(|oldest| oldest.place.call).filter(|&oldest| oldest != place.call)
     }
 
-    /// The other end invalidated a handle in this frame, whoever still advertises it.
+    /// Notes that the other end invalidated a handle in this frame, whichever calls still advertise the handle.
     pub(crate) fn invalidate(&mut self, handle: u32, frame: u64) {
         for advertised in self.handles.get_mut(&handle).into_iter().flatten() {
             advertised.invalidated = Some(frame);
         }
     }
 
-    /// The frame in which the other end invalidated a handle that a call advertises, if it did.
+    /// Returns the frame in which the other end invalidated a handle that a call advertises, if any.
     #[must_use]
     pub(crate) fn invalidated(&self, handle: u32, call: u64) -> Option<u64> {
         let mut list = self.handles.get(&handle)?.iter();
@@ -228,9 +228,10 @@ impl Memory {
         list.iter().map(|advertised| advertised.place.call).find(|&other| other != call)
     }
 
-    /// The segment that contains this many octets from this address on, and how far into it the address is, of a call that
-    /// may be meant. The latest call comes first, because a handle may be in use again before the end of the previous call
-    /// was seen. If no segment contains all of them, it is one that contains the first.
+    /// Finds the segment that contains `length` octets from an address on, and returns the segment with the offset of
+    /// the address in it. Only calls that may be meant count. The latest call comes first, because a handle may be in
+    /// use again before the end of the previous call was seen. If no segment contains all of the octets, a segment that
+    /// contains the first octet is returned.
     #[must_use]
     pub(crate) fn find(
         &self,

@@ -49,8 +49,8 @@ impl Session {
         }
     }
 
-    /// Reports an RDMA operation that does not stay within a segment; `inside` is the segment in which it began, if
-    /// any.
+    /// Reports an RDMA operation that does not stay within a segment; `inside` is the segment in which the operation
+    /// began, if any.
     pub(super) fn outside(
         &mut self,
         connection: &Connection,
@@ -83,8 +83,8 @@ impl Session {
         self.tell(owner, operation.stamp, handle, kind, known, context);
     }
 
-    /// Reports an RDMA operation that begins within a segment but does not end there, and remembers it, because it may
-    /// be refused.
+    /// Reports an RDMA operation that begins within a segment but does not end there, and remembers the operation,
+    /// because the adapter may refuse such an operation.
     pub(super) fn within(
         &mut self,
         connection: &Connection,
@@ -155,7 +155,7 @@ impl Session {
             || self.watch.passed_over && id <= UNMATCHED as u64
     }
 
-    /// Returns the details of a reply; the memory of its call must not be used any more.
+    /// Returns the details of a reply. The memory of the call must not be used any more.
     pub(super) fn answered(&mut self, call: Option<&Call>, long: Option<Beginning>, reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let detail = Detail { walked, long: reply.beginning(), ..self.watch.detail(Direction::Reply) };

@@ -20,8 +20,8 @@ use crate::rpc::steps::PacketRun;
 use crate::rpc::waiting::{LastStep, Step};
 
 impl Session {
-    /// Takes what an end did; returns [`Taken::Early`] if it refers to an unknown call or unknown memory, unless this
-    /// is the `last` time it is given.
+    /// Takes an operation of an end. Returns [`Taken::Early`] if the operation refers to an unknown call or unknown
+    /// memory, unless the operation is given for the `last` time.
     pub(crate) fn operation(
         &mut self,
         connection: &Connection,
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// The capture lacks what an end did next, so the Send that it was sending has no end.
+    /// Notes that the capture lacks the next operations of an end, so the Send in progress has no end.
     fn loss(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
         let Operation { from, stamp, .. } = *operation;
         self.watch.passed_over |= self.number.is_none();
@@ -261,13 +261,14 @@ impl Session {
         *self.sequences.get_mut(from) = Sequence::default();
     }
 
-    /// Packets were missed or retransmitted: the time up to the next packet of data is no pause of its sender.
+    /// Notes that packets were missed or retransmitted: the time up to the next packet of data is no pause of the
+    /// sender.
     pub(super) fn disturb_data(&mut self) {
         self.data_flows.active.disturb();
         self.data_flows.passive.disturb();
     }
 
-    /// The capture lacks what an end sent, or holds too little of it.
+    /// Notes that the capture lacks what an end sent, or holds too little of a packet.
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         self.disturb_data();
         *self.lost.get_mut(from) = Some(self.last_call);
@@ -280,8 +281,8 @@ impl Session {
         }
     }
 
-    /// The memory that an RDMA operation aims at. The operation may be captured before its call; but if calls were
-    /// missed, a call captured after it may be another one that uses the same memory.
+    /// Returns the memory that an RDMA operation aims at. The operation may be captured before the call; but if calls
+    /// were missed, a call captured after the operation may be another one that uses the same memory.
     pub(super) fn aim(
         &self,
         connection: &Connection,
@@ -329,7 +330,8 @@ impl Session {
         }
     }
 
-    /// Puts data where it belongs; `count` gets its call, and the octets of memory that calls take.
+    /// Puts data into the memory of a segment; `count` gets the call of the segment, and the memory used by calls in
+    /// octets.
     pub(super) fn put(&mut self, place: SegmentPlace, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call, &mut self.held);

@@ -1,4 +1,4 @@
-//! Calls that the data of each end belongs to, by place, and the signs of loss that wait for their subject.
+//! Calls that the data of each end belongs to, by place, and the indications of loss that wait for their subject.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,17 +9,17 @@ use crate::file::Time;
 
 /// The most operations of one end that are remembered, more than are under way at a time.
 const OWNERS: usize = 128;
-/// The most signs of one connection that wait.
+/// The most indications of one connection that wait.
 pub(super) const WAITING: usize = 1024;
 
-/// The most packets of one end that were sent again and are counted apart.
+/// The most packets of one end that were retransmitted and are counted apart.
 const AGAIN: usize = 4096;
 
 /// Owner of the data that an end sent from a place on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) first: u64,
-    /// The call, if it is known; it may have been answered.
+    /// The call, if known; the call may have been answered.
     pub(super) call: Option<u64>,
     /// The `rdma_xid` of the call.
     pub(super) xid: Option<u32>,
@@ -39,38 +39,38 @@ impl Owner {
 pub(super) struct Owners {
     /// Owners in the order of the data.
     owners: VecDeque<Owner>,
-    /// Up to where what it sent is known: the place after that.
+    /// The place after the last packet or octet whose owner is known.
     pub(super) known: u64,
 }
 
-/// A sign that waits for what it is about.
+/// An indication whose subject is not known yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingSign {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
-    /// Time of the packet of the same sender before it, if the connection was joined.
+    /// Time of the sender's packet before the indication, if the connection was joined.
     pub(super) after: Time,
     pub(super) of: Side,
     pub(super) place: u64,
-    /// The place after a TCP segment that was sent again.
+    /// The place after a TCP segment that was retransmitted.
     pub(super) end: Option<u64>,
     pub(super) sign: Sign,
-    /// Type of the operation in the packet, if the packet was sent again and the carrier knows the type.
+    /// Type of the operation in the packet, if the packet was retransmitted and the carrier knows the type.
     pub(super) operation: Option<OperationType>,
-    /// If the receiver reports a packet as missing: what the capture holds of it, if that is known.
+    /// If the receiver reports a packet as missing: the state of the packet in the capture, if known.
     pub(super) missing: Option<MissingPacket>,
-    /// If the packet was sent again: how many times it has been sent by now, and why.
+    /// If the packet was retransmitted: the number of transmissions by now.
     pub(super) times: Option<u32>,
     pub(super) again_for: AgainFor,
     /// The call that is refused, if that is known.
     pub(super) refused: Option<RefusedCall>,
-    /// `rdma_xid` of what it is about, once that is known or will not be.
+    /// The `rdma_xid` of the subject, once that is known or will not be.
     pub(super) xid: Option<Option<u32>>,
-    /// The end that called, if the call that it is about is known.
+    /// The end that called, if the call of the subject is known.
     pub(super) requester: Option<Side>,
 }
 
-/// State for assigning each sign to its RPC.
+/// State for assigning each indication to an RPC.
 #[derive(Debug, Default)]
 pub(super) struct Recoveries {
     pub(super) owners: Sides<Owners>,
@@ -79,7 +79,7 @@ pub(super) struct Recoveries {
     again: Sides<BTreeMap<(u64, Side), u32>>,
     /// Place from which an end sends again because the other end was not ready.
     not_ready: Sides<Option<u64>>,
-    /// Signs of which it is not known which RPC they are about.
+    /// Number of indications whose RPC is not known.
     pub(super) unassigned: u64,
     /// True if anyone asks.
     pub(super) is_wanted: bool,
@@ -106,7 +106,8 @@ impl Owners {
         }
     }
 
-    /// Messages from a place on with the XID of `owner`, and no call of their own, were parts of its message.
+    /// Assigns messages from a place on to the message of `owner`. Such messages have the XID of `owner` and no call of
+    /// their own, because each was a part.
     pub(super) fn claim(&mut self, first: u64, owner: Owner) {
         let parts = self.owners.iter_mut().rev().take_while(|part| part.first >= first);
         for part in parts.filter(|part| part.call.is_none() && part.xid == owner.xid) {
@@ -124,7 +125,7 @@ impl Owners {
 }
 
 impl Recoveries {
-    /// A packet is sent again: how many times it has been sent by now.
+    /// Notes a retransmission of a packet. Returns the number of transmissions by now.
     pub(super) fn send_again(&mut self, from: Side, of: Side, place: u64) -> u32 {
         let again = self.again.get_mut(from);
         let times = again.entry((place, of)).or_insert(1);
@@ -137,7 +138,8 @@ impl Recoveries {
         times
     }
 
-    /// Takes a sign about what `of` sends. Returns the reason for which the packet at this place, if it is one, was sent again.
+    /// Takes an indication about what `of` sends. Returns the reason for retransmitting the packet at this place, if
+    /// the indication is a retransmission.
     pub(super) fn reason(&mut self, of: Side, place: u64, kind: RecoveryKind) -> AgainFor {
         let not_ready = self.not_ready.get_mut(of);
         match kind {
@@ -148,7 +150,7 @@ impl Recoveries {
         if not_ready.is_some_and(|from| place >= from) { AgainFor::NotReady } else { AgainFor::Loss }
     }
 
-    /// Octets of memory taken by what waits, and by what was sent again.
+    /// Octets of memory taken by what waits, and by what was retransmitted.
     pub(super) fn held(&self) -> usize {
         let again = self.again.active.len() + self.again.passive.len();
         self.waiting.len() * size_of::<WaitingSign>() + again * size_of::<((u64, Side), u32)>()

@@ -1,9 +1,10 @@
-//! Replies in Read chunks that the responder provides (draft-cel-nfsv4-reliable-reply): the requester reads them, and
-//! says so with RDMA_DONE.
+//! Replies in Read chunks that the responder provides (draft-cel-nfsv4-reliable-reply): the requester reads the reply,
+//! and reports the end of reading with RDMA_DONE.
 //!
-//! Such a reply waits as a call does: its segments are advertised memory of the end that sent it, and its call is kept
-//! with it. RDMA_DONE, the same XID again, or the end of the connection ends both; a reply that was not read by then is no answer. If the capture missed the call, the
-//! reply is taken for a long call of its sender until then: the octets that were read say what it is.
+//! Such a reply waits as a call does: the segments of the reply are advertised memory of the responder, and the call is
+//! kept with the reply. RDMA_DONE, the same XID again, or the end of the connection ends both. A reply that was not
+//! read by then is no answer. If the capture missed the call, the reply is taken for a Long Call of the responder until
+//! then: the octets that were read say which of both the message is.
 
 use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;
@@ -19,8 +20,8 @@ use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 
 impl Session {
-    /// Records a reply in memory that the requester reads (draft-cel-nfsv4-reliable-reply section 4.1). It ends with
-    /// the RDMA_DONE that says that this was done.
+    /// Records a reply in memory that the requester reads (draft-cel-nfsv4-reliable-reply section 4.1). The RPC ends
+    /// with the RDMA_DONE that reports the end of reading.
     pub(super) fn provide(
         &mut self,
         mut message: Message,

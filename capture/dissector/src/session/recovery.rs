@@ -1,8 +1,8 @@
-//! Signs of loss, and the RPC that each is about.
+//! Indications of loss, and the RPC of each.
 //!
-//! Such a sign names a place in what an end sends. The session remembers with which place each message and each RDMA operation
-//! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver
-//! refused is used only when it comes again; then it waits.
+//! An indication names a place in what an end sends. The session remembers the first place of each message and of each
+//! RDMA operation, and the call of each. An indication may come before the operation that is its subject, because what
+//! the receiver refused is used only when the packet comes again; then the indication waits.
 
 use super::arrivals::{
     Acceptance, Added, Arrivals, BEFORE_CAPTURE, EarlierCopies, EndedRpc, Retransmitted, ReturnedCredit, SentCopies,
@@ -64,7 +64,8 @@ impl Session {
         self.own(from, Owner::unknown(first));
     }
 
-    /// Takes a sign of loss. The packet before it of the same sender came at the time `after`, if the connection was joined.
+    /// Takes an indication of loss. The packet before the indication of the same sender came at the time `after`, if
+    /// the connection was joined.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, after: Time, context: &mut Context<'_>) {
         self.disturb_data();
         let Operation { from, stamp, places, kind, .. } = *operation;
@@ -118,14 +119,14 @@ impl Session {
         self.report(context);
     }
 
-    /// Returns the places of a packet, and what filled the last hole before it.
+    /// Returns the places of a packet, and what filled the last gap before the packet.
     #[inline]
     pub(super) fn sent(&self, from: Side, places: Places, stamp: Stamp) -> SentPlaces {
         SentPlaces { from, places, filled: self.arrivals.get(from).filled_after(places.end, stamp.frame) }
     }
 
-    /// The call at this place, for which its receiver was not ready; `None` if there is none, or if calls or credits of its requester
-    /// may not be known.
+    /// Returns the call at this place for which the receiver was not ready. Returns `None` if there is no such call, or
+    /// if calls or credits of the requester may not be known.
     fn refused_call(&self, requester: Side, place: u64) -> Option<RefusedCall> {
         let owners = self.recoveries.owners.get(requester);
         let owner = owners.find(place).filter(|owner| place < owners.known && owner.requester == Some(requester))?;
@@ -136,7 +137,8 @@ impl Session {
         Some(RefusedCall { taken: u32::try_from(taken).ok()?, granted })
     }
 
-    /// All that an end sent up to the end of these places is known: signs that waited for that are for its calls.
+    /// Notes that everything that an end sent up to the end of these places is known. Indications that waited for this
+    /// are assigned to the calls of the end.
     #[inline]
     pub(super) fn settle(&mut self, from: Side, places: Places, context: &mut Context<'_>) {
         let known = &mut self.recoveries.owners.get_mut(from).known;
@@ -146,7 +148,7 @@ impl Session {
         }
     }
 
-    /// Assigns the signs about what is known, and reports them.
+    /// Assigns the indications whose subject is known, and reports the assigned indications.
     pub(super) fn assign_waiting(&mut self, context: &mut Context<'_>) {
         let mut waiting = core::mem::take(&mut self.recoveries.waiting);
         let Sides { active, passive } = &self.recoveries.owners;
@@ -158,7 +160,7 @@ impl Session {
         self.report(context);
     }
 
-    /// Settles the signs that still wait: their subject will not be known.
+    /// Settles the indications that still wait: their subject will not be known.
     pub(super) fn settle_all(&mut self, context: &mut Context<'_>) {
         if self.number.is_none() {
             return self.recoveries.waiting.clear();
@@ -169,7 +171,7 @@ impl Session {
         self.report(context);
     }
 
-    /// Counts a sign for its RPC.
+    /// Counts an indication for the RPC of the subject.
     fn assign(&mut self, sign: &mut WaitingSign) {
         let WaitingSign { from, stamp, after, of, place, sign: shown, operation, again_for, .. } = *sign;
         let owners = self.recoveries.owners.get(of);
@@ -207,7 +209,7 @@ impl Session {
         sign.requester = owner.and_then(|owner| owner.requester);
     }
 
-    /// Reports the signs that are assigned, in the order in which they were captured.
+    /// Reports the assigned indications, in the order in which the indications were captured.
     fn report(&mut self, context: &mut Context<'_>) {
         while let Some(first) = self.recoveries.waiting.front() {
             let is_due = first.xid.is_some() && self.number.is_some();
@@ -244,7 +246,7 @@ impl Session {
         }
     }
 
-    /// Takes what a sign says of arrivals: which packets were refused, and which fill a hole.
+    /// Takes what an indication says of arrivals: which packets were refused, and which fill a gap.
     fn note_arrivals(&mut self, sign: &WaitingSign, places: Places, kind: RecoveryKind, context: &mut Context<'_>) {
         let WaitingSign { from, stamp, of, place, operation, again_for, .. } = *sign;
         let filled = FilledHole { stamp, again_for };
@@ -298,7 +300,7 @@ impl Session {
         self.await_arrival(requester, Unacknowledged { call: id, copies, ended: None }, context);
     }
 
-    /// The reply to a call was sent: the RPC ends when it arrives.
+    /// Takes the reply to a call: the RPC ends when the reply arrives.
     pub(super) fn await_end(
         &mut self,
         message: &Message,
@@ -310,7 +312,7 @@ impl Session {
     ) {
         let unassigned = self.recoveries.unassigned;
         let copies = self.copies(message);
-        // InfiniBand throws away what follows a hole, so a later copy may be the accepted one, unless only the capture has the hole.
+        // InfiniBand throws away what follows a gap, so a later copy may be the accepted one, unless only the capture has the gap.
         let Span { ended, first_sent, .. } = self.span;
         let has_hole = first_sent.is_some() && message.stamp.frame < ended.frame;
         let is_behind_hole = (has_hole || timeline.recovered_after(ended)) && !self.keeps;
@@ -338,7 +340,8 @@ impl Session {
         self.await_arrival(message.sender, Unacknowledged { call: BEFORE_CAPTURE, copies, ended }, context);
     }
 
-    /// An RPC whose call was sent before the capture ended with this packet, if that is known: it waited until then.
+    /// Extends the wait of an RPC whose call was sent before the capture to the packet that ended the RPC, if that
+    /// packet is known.
     fn join_until(&self, transaction: &mut Transaction, accepted: Option<Stamp>) {
         let responder = transaction.requester.other();
         if let (Some(joined), Some(wait), Some(accepted)) = (&self.joined, &mut transaction.joined, accepted)
@@ -431,7 +434,7 @@ impl Session {
         self.end(ended, outcome.map_err(|owed| LostReply { end, owed, delivery }), context);
     }
 
-    /// An RPC of the client ended: its packets may be captured again at the other end.
+    /// Notes the end of an RPC of the client: the packets of the RPC may be captured again at the other end.
     fn see_end(&mut self, transaction: &Transaction) {
         let Transaction { requester, began, reply, .. } = transaction;
         let (Some(began), Some(reply)) = (began, reply) else { return };
@@ -440,7 +443,7 @@ impl Session {
         }
     }
 
-    /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.
+    /// Ends an RPC whose reply was sent: with the packet that completed the RPC, if known, or without such a packet.
     pub(super) fn end(
         &mut self,
         ended: EndedRpc,

@@ -1,8 +1,8 @@
 //! Replies that the requester's adapter refuses because no Receive is posted ("receiver not ready").
 //!
-//! A refusal names the place of a Send. It counts for a reply only if the session has seen that Send and its call. Everything
-//! that a responder sends takes a Receive of the requester. So if it has sent anything but replies to calls that waited, that
-//! may have taken the Receive of the reply.
+//! A refusal names the place of a Send. The refusal counts for a reply only if the session has seen that Send and the
+//! call. Everything that a responder sends takes a Receive of the requester. So if the responder has sent anything but
+//! replies to calls that waited, that may have taken the Receive of the reply.
 
 use super::replies::{REFUSED, Refused, SentReply};
 use super::state::{Context, Session};
@@ -15,7 +15,7 @@ use crate::rpc::message::{Captured, Message};
 use crate::rpc::waiting::WaitEnd;
 
 impl Session {
-    /// Notes a reply; `call` is the call that it answers, if one waits.
+    /// Notes a reply; `call` is the answered call, if one waits.
     pub(super) fn note_reply(&mut self, message: &Message, call: Option<u64>) {
         let replies = self.replies.get_or_insert_default().get_mut(message.sender);
         let is_known = message.dialect == Dialect::Version1 && message.captured != Captured::Head;
@@ -33,7 +33,7 @@ impl Session {
         }
     }
 
-    /// Takes a sign that the receiver of a Send had no Receive posted.
+    /// Takes an indication that the receiver of a Send had no Receive posted.
     pub(super) fn refuse_reply(&mut self, connection: &Connection, operation: &Operation<'_>) {
         let Operation { from: requester, stamp, kind, .. } = *operation;
         let OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::NotReady { .. }), .. } = kind else {

@@ -1,4 +1,4 @@
-//! Replies of one end, as far as the other end has to have a Receive posted for each of them.
+//! Replies of one end, if the other end has to have a Receive posted for each reply.
 
 use std::collections::VecDeque;
 
@@ -45,14 +45,14 @@ impl Replies {
         self.has_sent_others = true;
     }
 
-    /// Notes a reply without a call, or a message of which nothing shows that it is none.
+    /// Notes a reply without a call, or a message that may be such a reply.
     pub(super) fn note_unmatched(&mut self, xid: u32) {
         self.note_other();
         self.unmatched.rotate_right(1);
         self.unmatched[0] = Some(xid);
     }
 
-    /// Returns true if a reply with this XID was captured before any call with it.
+    /// Returns true if a reply with this XID was captured before any call with the XID.
     pub(super) fn is_unmatched(&self, xid: u32) -> bool {
         self.unmatched.contains(&Some(xid))
     }
@@ -65,7 +65,7 @@ impl Replies {
         self.sent.push_back(reply);
     }
 
-    /// The Send that begins at this place, if it is a reply.
+    /// Returns the reply whose Send begins at this place, if any.
     pub(super) fn find(&self, place: u64) -> Option<SentReply> {
         self.sent.iter().rev().find(|reply| reply.places.first == place).copied()
     }

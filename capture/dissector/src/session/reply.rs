@@ -1,4 +1,4 @@
-//! A reply, put together as far as its chunks allow.
+//! A reply, rebuilt as far as the chunks of the reply allow.
 
 use super::call::Call;
 use super::chunk::{self, Chunk};
@@ -10,7 +10,7 @@ use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::transaction::Rebuilt;
 
-/// A reply, put together as far as its chunks allow: its Payload stream, still reduced, and the Write chunks.
+/// A reply, rebuilt as far as the chunks of the reply allow: the Payload stream, still reduced, and the Write chunks.
 pub(crate) struct Reply {
     payload: Result<Pieces, NotRebuilt>,
     writes: Result<Vec<Pieces>, NotRebuilt>,
@@ -18,8 +18,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Rebuilds a reply. Without its call, only the octets of the Send are known. The data that was moved for the call becomes
-    /// part of the reply.
+    /// Rebuilds a reply. Without the call, only the octets of the Send are known. The data that was moved for the call
+    /// becomes part of the reply.
     pub(crate) fn new(message: &Message, mut call: Option<&mut Call>) -> Self {
         let Ok(decoded) = message.decode() else {
             let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);
@@ -54,7 +54,7 @@ impl Reply {
         Self { payload, writes, described }
     }
 
-    /// Returns the beginning of the RPC message, if its Payload stream is known.
+    /// Returns the beginning of the RPC message, if the Payload stream is known.
     pub(crate) fn beginning(&self) -> Option<Beginning> {
         Beginning::of(self.payload.as_ref().ok()?.octets())
     }

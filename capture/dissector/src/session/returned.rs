@@ -1,8 +1,9 @@
 //! Credits that replies return, with the copy that the requester accepted.
 //!
-//! The next call may be captured before the acknowledgement of the reply that let it go, so a credit counts as returned when its
-//! reply is captured. If a sign of loss shows that this copy was not accepted, or leaves open which one was, the account goes
-//! back to its state before the oldest reply that is not acknowledged, and repeats what followed.
+//! The next call may be captured before the acknowledgement of the reply that let the call go, so a credit counts as
+//! returned when the reply is captured. If an indication of loss shows that this copy was not accepted, or leaves open
+//! which copy was accepted, the account goes back to the state before the oldest reply that is not acknowledged, and
+//! repeats what followed.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ enum Change {
     Settle,
 }
 
-/// A change, the call that it is about, and the packet that made it.
+/// A change, the call of the change, and the packet that made the change.
 #[derive(Clone, Copy, Debug)]
 struct Changed {
     stamp: Stamp,
@@ -39,14 +40,15 @@ struct Changed {
 }
 
 impl Session {
-    /// The credit that a reply has just returned. `before` is the account of its requester before that.
+    /// Returns the credit that a reply has just returned. `before` is the requester's account before that.
     pub(super) fn returned_credit(&mut self, message: &Message, before: CreditAccount) -> ReturnedCredit {
         self.credits.get_mut(message.sender.other()).keep_answer();
         let counted = Acceptance::At(self.span.ended);
         ReturnedCredit { before, granted: message.credits(), last_call: self.last_call, counted }
     }
 
-    /// Counts the credits of an end again if replies to it were not accepted when the account counted them.
+    /// Counts the credits of an end again if replies to that end were not accepted when the account counted the
+    /// replies.
     pub(super) fn recount_credits(&mut self, requester: Side, stamp: Stamp, context: &mut Context<'_>) {
         let now = stamp.time;
         let arrivals = self.arrivals.get_mut(requester.other());
@@ -71,7 +73,7 @@ impl Session {
         }
     }
 
-    /// Counts them again from the oldest reply on, if that is possible.
+    /// Counts the credits again from the oldest reply on, if that is possible.
     fn recount(&mut self, requester: Side) {
         let arrivals = self.arrivals.get_mut(requester.other());
         let Some(oldest) = arrivals.replies().next().map(|(_, _, ended)| ended.credit) else { return };
@@ -111,7 +113,8 @@ impl Session {
         *self.credits.get_mut(requester) = account.repeatable(&now);
     }
 
-    /// The changes since the oldest reply was sent, when `last` was the last call, in the order in which they were made.
+    /// Returns the changes since the oldest reply was sent, in the order in which the changes were made. `last` was the
+    /// last call then.
     fn changes(&mut self, requester: Side, last: u64) -> Vec<Changed> {
         let mut calls = BTreeMap::new();
         for (id, call) in self.calls.range(last + 1..) {

@@ -1,14 +1,16 @@
-//! Packets that the capture holds twice with a way between them: a file of both ends of a network.
+//! Packets that the capture holds twice with a network path in between: a file of both ends of a network.
 //!
-//! A packet leaves one end and arrives at the other, so the time between its two captures is the way, and the difference of the two
-//! clocks. Of an RPC, the way of the call and that of the reply together are free of that difference: the ends saw the RPC take
-//! times that differ by just these two ways. Which capture of a packet comes first in the file depends on the clocks:
+//! A packet leaves one end and arrives at the other, so the time between the two captures of the packet is the path
+//! delay plus the difference of the two clocks. For an RPC, the delays of call and reply together are free of that
+//! difference: the RPC takes longer at one end than at the other by just these two delays. Which capture of a packet
+//! comes first in the file depends on the clocks:
 //!
-//! - **Both directions first at one end**: its clock is behind. The acknowledgements of that end come at once, those of the other
-//!   after a round trip.
-//! - **Each direction first where it was sent**: then nothing is acknowledged before it was captured for the second time.
+//! - **Both directions first at one end**: the clock of that end is behind. The acknowledgements of that end come at
+//!   once, the acknowledgements of the other end after a round trip.
+//! - **Each direction first at the sender**: then nothing is acknowledged before being captured for the second time.
 //!
-//! A mirror that holds copies back does neither: its copies come equally late in both directions, and after an acknowledgement.
+//! A mirror that delays copies does neither: the copies come equally late in both directions, and after an
+//! acknowledgement.
 
 use std::collections::VecDeque;
 
@@ -30,7 +32,7 @@ const COUNTED: usize = 4096;
 /// RPCs that are enough to tell.
 const ENOUGH: usize = 4;
 
-/// Packets of a connection that were seen twice, and the RPCs that they belong to.
+/// Packets of a connection that were seen twice, and the RPCs of those packets.
 #[derive(Debug, Default)]
 pub(super) struct SeenTwice {
     ways: Sides<Ways>,
@@ -41,7 +43,7 @@ pub(super) struct SeenTwice {
 /// Ways of the packets of an end.
 #[derive(Debug, Default)]
 struct Ways {
-    /// Time at which each packet was seen first, and the nanoseconds until it was seen again.
+    /// Time at which each packet was seen first, and the nanoseconds until the packet was seen again.
     recent: VecDeque<(Time, u64)>,
     least: Option<u64>,
 }
@@ -50,7 +52,7 @@ struct Ways {
 #[derive(Clone, Copy, Debug)]
 struct EndedCall {
     requester: Side,
-    /// Time at which its first packet was seen first.
+    /// Time at which the first packet of the call was seen first.
     call: Time,
     /// The same of the last packet of the reply.
     reply: Time,
@@ -115,8 +117,8 @@ impl SeenTwice {
         self.waiting.push_back(EndedCall { requester, call, reply });
     }
 
-    /// Returns the RPCs of this requester as both ends saw them, if the file holds both: `place` is where packets were seen first, and
-    /// the `times` are those of their acknowledgements.
+    /// Returns the RPCs of this requester as both ends saw the RPCs, if the file holds both captures. `place` is where
+    /// packets were seen first, and `times` are the acknowledgement times of both ends.
     pub(super) fn both_ends(
         &self,
         requester: Side,

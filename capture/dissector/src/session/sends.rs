@@ -1,4 +1,4 @@
-//! From the parts of a Send to its message.
+//! Turns the parts of a Send into a message.
 
 use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
@@ -98,7 +98,7 @@ impl Session {
         }
     }
 
-    /// The message that a Send is, before anything is known about what it carries.
+    /// Returns the message of a Send, before anything is known about the content of the message.
     fn assembled(&mut self, connection: &Connection, number: u32, sender: Side, send: Assembled) -> Message {
         Message {
             dialect: Dialect::of(

@@ -10,7 +10,7 @@ use crate::rpc::not_rebuilt::NotRebuilt;
 
 /// The most octets that are kept of a Payload stream in several Sends.
 const STREAM: usize = 16 << 20;
-/// The most packets of its Sends that are kept apart.
+/// Maximum number of packets of a Payload stream's Sends that are kept apart.
 const PARTS: usize = 1024;
 
 /// Parts of a Payload stream that an end has sent in several Sends (version 2).
@@ -18,11 +18,11 @@ const PARTS: usize = 1024;
 pub(super) struct Sequence {
     pub(super) order: Continuation,
     pub(super) octets: Vec<u8>,
-    /// The frame that its first part began with.
+    /// The frame that the first part began with.
     pub(super) began: Stamp,
-    /// The place of its first part, in what its sender sends.
+    /// The place of the first part, in what the sender sends.
     pub(super) first: u64,
-    /// The packets of its parts so far, if they are kept.
+    /// The packets of the parts so far, if kept.
     parts: Vec<SendPart>,
     /// True if what the end sent before is known.
     follows: bool,
@@ -31,7 +31,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Records where a Payload stream begins: at its first part, or before it if the capture missed that.
+    /// Records the beginning of a Payload stream: the first part, or a place before this part if the capture missed the
+    /// first part.
     pub(super) fn begin(&mut self, offset: u64, began: Stamp, xid: u32, payload: &[u8]) {
         if offset > 0 {
             return;
@@ -69,7 +70,7 @@ impl Sequence {
         (offset > 0 || missing.is_some()).then_some(Earlier { octets, length: offset, missing })
     }
 
-    /// Keeps a part. If one before it was cut, its place is unknown.
+    /// Keeps a part. After a cut part, the place of the next part is unknown.
     pub(super) fn put(&mut self, offset: u64, payload: &[u8]) {
         if self.missing.is_some() || self.octets.len() as u64 != offset {
             return;

@@ -48,9 +48,9 @@ pub(crate) struct Context<'a> {
     pub(crate) transactions: bool,
     /// True if more than messages and RPCs is reported.
     pub(crate) operations: bool,
-    /// True if signs of loss are reported.
+    /// True if indications of loss are reported.
     pub(crate) recovery: bool,
-    /// Of which RPCs it is kept what both ends did.
+    /// Selects the RPCs whose packets are logged one by one.
     pub(crate) steps: &'a StepsWanted,
     /// `true` to record which frames carried each message.
     pub(crate) placements: bool,
@@ -69,7 +69,7 @@ impl Context<'_> {
         transaction.map(Box::new).into_iter().for_each(|transaction| self.give(transaction));
     }
 
-    /// Passes on a transaction; its time is not known if the clock was set back meanwhile.
+    /// Passes on a transaction. The time of the transaction is not known if the clock was set back meanwhile.
     pub(super) fn give(&mut self, mut transaction: Box<Transaction>) {
         let set_backs = self.set_backs;
         transaction.joined.take_if(|joined| set_backs.is_between(joined.since.frame, joined.until.frame));
@@ -87,33 +87,33 @@ impl Context<'_> {
 /// A connection's state.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// The connection's number, once it is known to carry RPC-over-RDMA.
+    /// The connection's number, once the connection is known to carry RPC-over-RDMA.
     pub(crate) number: Option<u32>,
-    /// The addresses of its ends, once that is known.
+    /// The addresses of both ends, once the connection is known to carry RPC-over-RDMA.
     pub(crate) addresses: Option<Sides<Address>>,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
-    /// Announcements of the client about its callbacks.
+    /// Announcements of the client about callbacks.
     pub(super) way: Way,
     /// The wire format of version 2 on this connection, once known.
     pub(crate) family: Option<Family>,
-    /// True if version 2 was seen, but not its wire format.
+    /// True if version 2 was seen, but not the wire format of version 2.
     pub(super) undecided: bool,
-    /// The XID of the last message of each end that belongs to no RPC, or to one that it began and did not complete (version
-    /// 2): an error may refuse that one.
+    /// The XID of the last message of each end that belongs to no RPC, or to an RPC that the end began and did not
+    /// complete (version 2): an error may refuse that message.
     pub(super) without_rpc: Sides<Option<u32>>,
     pub(super) assemblies: Sides<Assembly>,
-    /// Frames of the current message; of a Payload stream in several Sends (version 2), of all of those.
+    /// Frames of the current message. For a Payload stream in several Sends (version 2), the frames of all Sends.
     pub(super) span: Span,
-    /// The packets that it was captured in, if they are kept.
+    /// The packets of the current message, if kept.
     pub(super) parts: Vec<SendPart>,
-    /// Of a Payload stream in several Sends (version 2): the place of the first of them.
+    /// For a Payload stream in several Sends (version 2): the place of the first Send.
     pub(super) earlier_parts: Option<u64>,
     pub(super) sequences: Sides<Sequence>,
     pub(super) calls: BTreeMap<u64, Call>,
     /// The calls and replies of each end that the other end has not acknowledged.
     pub(super) arrivals: Box<Sides<Arrivals>>,
-    /// `true` if receivers keep what follows a hole, as TCP does.
+    /// `true` if receivers keep what follows a gap, as TCP does.
     pub(super) keeps: bool,
     /// Octets of memory that the calls take.
     pub(super) held: usize,
@@ -121,13 +121,14 @@ pub(crate) struct Session {
     /// The frame that completed the last call of each end.
     pub(super) last_call_frame: Sides<u64>,
     pub(super) xids: Sides<Map<u32, u64>>,
-    /// Replies in memory that the requester reads, by the end that sent them.
+    /// Replies in memory that the requester reads, by the sending end.
     pub(super) provided: Sides<Map<u32, u64>>,
     pub(super) memory: Sides<Memory>,
     /// The last call at the time when the capture was last seen to have missed something of an end.
     pub(super) lost: Sides<Option<u64>>,
-    /// The ends of which something was seen since the capture last missed something: if it misses what they do next,
-    /// that shows. Right after a loss it may not show, because iWARP's frames have to be found again.
+    /// The ends of which something was seen since the last gap of the capture. If the capture misses what such an end
+    /// does next, the gap shows. Right after a loss a new gap may not show, because iWARP's frames have to be found
+    /// again.
     pub(super) heard: Sides<bool>,
     /// The ends that did anything, acknowledgements included.
     pub(crate) spoke: Sides<bool>,
@@ -138,14 +139,14 @@ pub(crate) struct Session {
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
-    /// Places of the current message in what its sender sends.
+    /// Places of the current message in what the sender sends.
     pub(super) places: Places,
     pub(super) recoveries: Recoveries,
     /// Replies of each end that the other end may refuse; `None` while nobody asks.
     pub(super) replies: Option<Box<Sides<Replies>>>,
     /// Of the calls of each end.
     pub(super) credits: Sides<CreditAccount>,
-    /// Times of its messages.
+    /// Times of the connection's messages.
     pub(crate) activity: MessageTimes,
     /// Packets that were captured at both ends.
     pub(super) seen_twice: SeenTwice,
@@ -157,9 +158,9 @@ pub(crate) struct Session {
     pub(super) data_flows: Box<Sides<DataFlow>>,
     /// Acknowledgements of what each end sent, by the order of their capture.
     pub(super) orders: Sides<AcknowledgementOrder>,
-    /// The last frame that was captured after its acknowledgement.
+    /// The last frame that was captured after being acknowledged.
     pub(super) late_frame: u64,
-    /// RPCs whose calls were sent before the capture; `None` if the set-up of the connection was captured.
+    /// RPCs whose calls were sent before the capture; `None` if the setup of the connection was captured.
     pub(super) joined: Option<Box<Joined>>,
 }
 
@@ -190,12 +191,12 @@ impl Session {
         }
     }
 
-    /// The set-up of the connection was not captured, and this is its first frame.
+    /// Notes that the setup of the connection was not captured, and that `since` is the first frame.
     pub(crate) fn join(&mut self, since: Stamp) {
         self.joined = Some(Box::new(Joined::new(since)));
     }
 
-    /// A sign of congestion came for what an end sends.
+    /// An indication of congestion came for what an end sends.
     pub(crate) fn congested(&mut self, sender: Side, sign: CongestionSign) {
         self.data_flows.get_mut(sender).congest(sign);
     }
@@ -215,7 +216,8 @@ impl Session {
         order.after = order.after.max(times.count);
     }
 
-    /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
+    /// Notes a packet of an end that was captured after being acknowledged. `order` counts such packets, and packets
+    /// captured before their acknowledgements.
     pub(crate) fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder) {
         *self.orders.get_mut(packet.from) = order;
         self.late_frame = packet.stamp.frame;
@@ -226,7 +228,7 @@ impl Session {
         likely_late_clock(&self.orders).is_some()
     }
 
-    /// Returns the place of the capture, if the acknowledgements show it.
+    /// Returns the place of the capture, if the acknowledgements show the place.
     pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturedAt> {
         let Sides { active, passive } = counts;
         let acknowledgements = Sides { active: active.acknowledgements, passive: passive.acknowledgements };
@@ -238,7 +240,7 @@ impl Session {
         self.seen_twice.see(from, first, again);
     }
 
-    /// Returns the RPCs of the client as both ends saw them, if the file holds the packets of both.
+    /// Returns the RPCs of the client as both ends saw the RPCs, if the file holds the packets of both ends.
     pub(crate) fn both_ends(&self, counts: &Sides<Counts>) -> Option<BothEnds> {
         let Sides { active, passive } = counts;
         let times = Sides { active: active.acknowledgements, passive: passive.acknowledgements };

@@ -8,25 +8,26 @@ use crate::rpc::placement::{FramePlacement, PlacedPart, Placements};
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, arrange, folded};
 use crate::rpc::waiting::Step;
 
-/// The most packets that are kept one by one. Past that, those in a row that did the same become one.
+/// Maximum number of packets that are kept one by one. Beyond this number, consecutive packets that did the same become
+/// one.
 const KEPT: usize = 2048;
-/// So many of the last ones stay as they are: what is known only later may belong between them.
+/// Number of latest packets that stay separate: packets that are known only later may belong between two of these.
 const RECENT: usize = 256;
-/// So many of the first ones stay if there are too many even so, and as many of those before the recent ones.
+/// If there are still too many packets: number of first packets that stay, and of packets before the recent ones.
 const ENDS: usize = 512;
 /// The most stretches of time that are told apart.
 const STRETCHES: usize = 256;
 
-/// A part of a Send: its frame, and the octets that it brought.
+/// A part of a Send: the frame, and the octets in the frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendPart {
     pub(super) stamp: Stamp,
     pub(super) octets: usize,
-    /// Its place in what its sender sends.
+    /// Place of the part in what the sender sends.
     pub(super) place: u64,
 }
 
-/// Returns where in a Send each of its parts is.
+/// Returns the position of each part in a Send.
 pub(super) fn placements(parts: &[SendPart]) -> Placements {
     let place = |at: &mut u64, part: &SendPart| {
         let (from, length) = (*at, part.octets as u64);
@@ -51,7 +52,7 @@ impl StepLog {
         Self { packets: Vec::new(), left_out: None, stretches: Some(Vec::new()) }
     }
 
-    /// Adds a packet. They need not come in order.
+    /// Adds a packet. Packets need not come in order.
     pub(super) fn add(&mut self, packet: PacketRun) {
         self.packets.push(packet);
         if self.packets.len() >= KEPT {

@@ -19,15 +19,15 @@ use crate::rpc::waiting::Step;
 enum Activity {
     /// Nothing.
     Idle,
-    /// All data that RDMA Reads asked for was captured. It may not have arrived.
+    /// All data that RDMA Reads asked for was captured. The data may not have arrived.
     Pulled,
-    /// Data that an RDMA Read asked for was on its way.
+    /// Data that an RDMA Read asked for was on the way.
     Pulling,
     /// A packet of an RDMA Write was sent. If another follows, that is where the time in between went.
     Pushing,
 }
 
-/// The time of a call, as far as it has come.
+/// The time of a call so far.
 #[derive(Clone, Debug)]
 pub(super) struct Timeline {
     phases: Phases,
@@ -45,14 +45,15 @@ pub(super) struct Timeline {
     /// End that is to act when nothing is going on.
     turn: Role,
     not_timed: Option<NotTimed>,
-    /// Numbers of items that the session had missed before the call, and of signs of loss that it could not assign.
+    /// Number of items that the session had missed before the call. `unassigned` is the number of indications of loss
+    /// without a known RPC.
     missed: u64,
     unassigned: u64,
     /// Recovery of lost packets; `None` until there is some.
     lost: Option<Box<LostPackets>>,
     /// Data of both ends. In a box, because a map with one call has room for eleven.
     data: Box<DataWatch>,
-    /// Packets of both ends, if they are kept.
+    /// Packets of both ends, if kept.
     steps: Option<Box<StepLog>>,
 }
 
@@ -62,7 +63,7 @@ struct DataWatch {
     times: DataTimes,
     /// `true` if the RPC waits for data of the requester, which the responder reads.
     is_requester: bool,
-    /// Beginning of the wait, and the times of that end on the connection before it.
+    /// Beginning of the wait. `before` are the times of the sending end on the connection before that.
     since: Time,
     before: SenderTimes,
 }
@@ -79,11 +80,12 @@ struct SentUntil {
 pub(super) struct SentPlaces {
     pub(super) from: Side,
     pub(super) places: Places,
-    /// The packet that filled the last hole before it, if that came later.
+    /// The packet that filled the last gap before this packet, if the gap was filled later.
     pub(super) filled: Option<FilledHole>,
 }
 
-/// A packet that filled a hole of its receiver, which could use nothing that follows the hole until then.
+/// A packet that filled a gap of the receiver. Until that packet came, the receiver could not use anything after the
+/// gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FilledHole {
     pub(super) stamp: Stamp,
@@ -104,7 +106,7 @@ pub(super) enum InOrder {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadAnswer {
     pub(super) place: u64,
-    /// It is the last to its request.
+    /// True for the last response to a request.
     pub(super) is_last: bool,
 }
 
@@ -112,20 +114,20 @@ pub(super) struct ReadAnswer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketTimes {
     pub(super) stamp: Stamp,
-    /// Time of its first copy, if this is another.
+    /// Time of the packet's first copy, if this is a later copy.
     pub(super) first_sent: Option<Time>,
 }
 
-/// Read requests that were sent again, and not answered to the end since then.
+/// Read requests that were retransmitted, and not answered to the end since then.
 #[derive(Clone, Copy, Debug)]
 struct AskedAgain {
-    /// Place of the last of them.
+    /// Place of the last retransmitted request.
     last: u64,
-    /// Responses to them come.
+    /// True if responses to the retransmitted requests come.
     is_answered: bool,
 }
 
-/// A packet of an RPC that waits, which was sent again over InfiniBand.
+/// A packet of an RPC that waits, which was retransmitted over InfiniBand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RepeatedPacket {
     pub(super) operation: OperationType,
@@ -141,20 +143,20 @@ pub(super) struct RepeatedPacket {
 #[derive(Clone, Debug, Default)]
 struct LostPackets {
     recovery: Recovery,
-    /// The time that it took since the latest packet of the RPC.
+    /// Time used by recovery since the latest packet of the RPC.
     since: u64,
     /// Up to when that is counted.
     until: Time,
-    /// The latest stretch of that time, and up to where a reason for it is known.
+    /// The latest stretch of recovery time. `explained` is the time up to which a reason for recovery is known.
     stretch: (Time, Time),
     explained: Time,
     asked_again: Option<AskedAgain>,
-    /// Place of the last packet that the responder sent again.
+    /// Place of the last packet that the responder retransmitted.
     sent_again: Option<u64>,
 }
 
 impl LostPackets {
-    /// Adds the time from a packet of the RPC to one that was sent again, as far as it is not counted yet.
+    /// Adds the time from a packet of the RPC to a retransmitted packet, except for the part counted before.
     fn spend(&mut self, from: Time, until: Time) {
         let from = from.max(self.until);
         if until > from {
@@ -165,7 +167,7 @@ impl LostPackets {
         }
     }
 
-    /// A packet was sent again at this time for this reason: so was the time before, back to another packet.
+    /// Takes the reason for a retransmission at `time`, which explains the time before, back to another packet.
     fn explain(&mut self, time: Time, again_for: AgainFor) {
         let (from, until) = self.stretch;
         let (from, until) = (from.max(self.explained), until.min(time));
@@ -175,8 +177,8 @@ impl LostPackets {
         }
     }
 
-    /// Takes the time that recovery took up to this one, at most all that `elapsed`. A packet may have been sent again after this
-    /// time, and have been captured before what it belongs to could be used.
+    /// Takes the recovery time up to `time`, at most `elapsed`. A packet may have been retransmitted after this time,
+    /// and still have been captured before what the packet belongs to could be used.
     fn take_until(&mut self, time: Time, elapsed: u64) -> u64 {
         let beyond = self.until.0.saturating_sub(time.0).min(self.since);
         let taken = core::mem::replace(&mut self.since, beyond) - beyond;
@@ -208,14 +210,16 @@ impl Timeline {
         timeline
     }
 
-    /// The call begins to wait, when the session has missed so much, and has not assigned so many signs of loss.
+    /// Begins the wait of the call; `missed` and `unassigned` are the session's numbers of missed items and of
+    /// indications of loss without a known RPC so far.
     pub(super) const fn wait(&mut self, missed: u64, unassigned: u64) {
         self.missed = missed;
         self.unassigned = unassigned;
     }
 
-    /// The call waits no longer; the session has missed so much by now, and not assigned so many signs of loss. Data that was
-    /// asked for by RDMA Read, of a reply that the responder provides, was missed too if it did not come.
+    /// Ends the wait of the call; `missed` and `unassigned` are the session's numbers of missed items and of
+    /// indications of loss without a known RPC by now. Data that was asked for by RDMA Read, of a reply that the
+    /// responder provides, was missed too if the data did not come.
     pub(super) fn take(&mut self, missed: u64, unassigned: u64) {
         self.unassigned = unassigned - self.unassigned;
         if missed != self.missed || self.activity == Activity::Pulling {
@@ -253,7 +257,7 @@ impl Timeline {
         self.activity = if is_outstanding || is_asked_again { Activity::Pulling } else { Activity::Pulled };
     }
 
-    /// A Read request is sent again, from the response at this place on.
+    /// A Read request is retransmitted, from the response at this place on.
     fn ask_again(&mut self, place: u64) {
         // Responses that are on their way may be captured before those to this request.
         let are_new = Some(place) > self.answered;
@@ -271,7 +275,8 @@ impl Timeline {
         }
     }
 
-    /// The reply, that was sent in these packets. Data that was asked for by RDMA Read was missed if it did not come before.
+    /// Takes the reply, which was sent in these packets. Data that was asked for by RDMA Read was missed if the data
+    /// did not come before.
     pub(super) fn reply(&mut self, Span { began, ended, first_sent }: Span) {
         if self.activity == Activity::Pulling {
             self.refuse(NotTimed::Missed);
@@ -281,8 +286,8 @@ impl Timeline {
         self.activity = Activity::Idle;
     }
 
-    /// The reply arrived with this packet: of copies, the one that the requester accepted; `None` if that is not known. Since it
-    /// was sent, so many signs of loss could not be assigned.
+    /// Notes that the reply arrived with `accepted`: of several copies, the one that the requester accepted; `None` if
+    /// unknown. `unassigned` is the number of indications of loss without a known RPC since the reply was sent.
     pub(super) fn arrive(&mut self, accepted: Option<Stamp>, unassigned: u64) {
         self.unassigned += unassigned;
         match accepted {
@@ -302,21 +307,22 @@ impl Timeline {
         }
     }
 
-    /// A packet filled a hole at this place.
+    /// A packet filled a gap at this place.
     pub(super) fn fill(&mut self, packets: InOrder, place: u64, filled: FilledHole) {
         if self.is_behind(packets, place) {
             self.wait_for(filled);
         }
     }
 
-    /// A packet of this end at this place was sent again and not acknowledged before: data behind it may have come with it.
+    /// Notes that a packet of this end at this place was retransmitted and not acknowledged before: later data may have
+    /// come with the packet.
     pub(super) fn await_data(&mut self, from: Side, place: u64, stamp: Stamp) {
         if self.activity == Activity::Pulled && self.is_behind(InOrder::SentBy(from), place) {
             self.spend_later(Phase::Pull, stamp);
         }
     }
 
-    /// Returns true if the RPC goes on with a packet that is behind a place or at it.
+    /// Returns true if the RPC goes on with a packet at a place, or behind the place.
     fn is_behind(&self, packets: InOrder, place: u64) -> bool {
         match packets {
             InOrder::SentBy(end) => self.sent.is_some_and(|sent| sent.from == end && place < sent.end),
@@ -324,7 +330,7 @@ impl Timeline {
         }
     }
 
-    /// The receiver could not use the latest packet before this one, which filled a hole.
+    /// The receiver could not use the latest packet before this one, which filled a gap.
     fn wait_for(&mut self, filled: FilledHole) {
         let FilledHole { stamp, again_for } = filled;
         if stamp.frame > self.latest.frame {
@@ -343,13 +349,13 @@ impl Timeline {
         Self { turn: Role::Requester, ..self }
     }
 
-    /// Returns true if packets of the RPC were sent again later, and before what was captured at this frame.
+    /// Returns true if packets of the RPC were retransmitted later, and before what was captured at this frame.
     pub(super) fn recovered_after(&self, stamp: Stamp) -> bool {
         self.latest.frame > stamp.frame && self.lost.as_ref().is_some_and(|lost| lost.until > stamp.time)
     }
 
-    /// Returns `true` if the RPC waits for data that the responder reads from the requester, or if it waited for such data when
-    /// [`watch`](Self::watch) was called.
+    /// Returns true if the RPC waits for data that the responder reads from the requester, or if the RPC waited for
+    /// such data when [`watch`](Self::watch) was called.
     #[inline]
     pub(super) fn is_sender_changed(&self) -> bool {
         (self.activity == Activity::Pulling) != self.data.is_requester
@@ -360,8 +366,8 @@ impl Timeline {
         *self.data = DataWatch { is_requester: false, since, before, ..*self.data };
     }
 
-    /// Adds the times of the end whose data the RPC waited for, up to a packet, and begins with those of the end that is next. `requester` and
-    /// `responder` are the times of both ends on the connection.
+    /// Adds the times of the end whose data the RPC waited for, up to a packet, and begins with the times of the end
+    /// that is next. `requester` and `responder` are the times of both ends on the connection.
     pub(super) fn watch(&mut self, requester: SenderTimes, responder: SenderTimes, time: Time) {
         let DataWatch { mut times, is_requester, since, before } = *self.data;
         let elapsed = time.0.saturating_sub(since.0);
@@ -397,8 +403,8 @@ impl Timeline {
         }
     }
 
-    /// Takes a packet that was sent again. That of an RDMA Read or Write shows that the transfer was not over: of a Read request, that the
-    /// data that was captured did not all arrive.
+    /// Takes a packet that was retransmitted. That of an RDMA Read or Write shows that the transfer was not over: of a
+    /// Read request, that the data that was captured did not all arrive.
     pub(super) fn repeat(&mut self, packet: &RepeatedPacket) {
         let RepeatedPacket { operation, place, is_last, is_outstanding, stamp } = *packet;
         let phase = match (operation, self.activity) {
@@ -430,12 +436,12 @@ impl Timeline {
         self.lost.get_or_insert_default().sent_again = Some(place);
     }
 
-    /// Place of the last packet that the responder sent again.
+    /// Place of the last packet that the responder retransmitted.
     pub(super) fn sent_again(&self) -> Option<u64> {
         self.lost.as_ref()?.sent_again
     }
 
-    /// Notes a packet, if they are kept, and adds the octets of memory that this takes to what is `held`.
+    /// Notes a packet, if packets are kept, and adds the octets of memory for the packet to `held`.
     #[inline]
     pub(super) fn log(&mut self, packet: PacketRun, held: &mut usize) {
         if let Some(steps) = &mut self.steps {
@@ -445,20 +451,20 @@ impl Timeline {
         }
     }
 
-    /// Notes the packets of a Send, if they are kept, once the call does not wait any longer.
+    /// Notes the packets of a Send, if packets are kept, once the call does not wait any longer.
     pub(super) fn log_send(&mut self, from: Side, step: Step, parts: &[SendPart]) {
         if let Some(steps) = &mut self.steps {
             steps.add_send(from, step, parts);
         }
     }
 
-    /// Returns the packets of both ends, if they were kept.
+    /// Returns the packets of both ends, if packets were kept.
     pub(super) fn steps(&mut self) -> Option<Box<Steps>> {
         self.steps.take().map(|steps| Box::new(steps.finish()))
     }
 
-    /// Octets of memory that it takes besides itself. Those for lost packets count from the start, as any packet may show a
-    /// loss.
+    /// Returns the memory used in addition to `Self`, in octets. Memory for lost packets counts from the start, because
+    /// any packet may show a loss.
     pub(super) fn held(&self) -> usize {
         let steps = self.steps.as_ref().map_or(0, |steps| steps.held());
         size_of::<LostPackets>() + Recovery::HELD + size_of::<DataWatch>() + steps
@@ -484,8 +490,8 @@ impl Timeline {
         }
     }
 
-    /// Adds the time up to a packet to a phase. A packet that was captured before the latest and could be used only now took
-    /// no time of its own.
+    /// Adds the time up to a packet to a phase. A packet that was captured before the latest packet and could be used
+    /// only now took no time.
     fn spend(&mut self, phase: Phase, stamp: Stamp, first_sent: Option<Time>) {
         if let Some(first_sent) = first_sent {
             self.spend_on_recovery(stamp.time, first_sent);
@@ -507,14 +513,14 @@ impl Timeline {
         }
     }
 
-    /// Adds the time up to a packet to a phase, unless it came before the latest packet of the RPC.
+    /// Adds the time up to a packet to a phase, unless the packet came before the latest packet of the RPC.
     fn spend_later(&mut self, phase: Phase, stamp: Stamp) {
         if stamp.frame >= self.latest.frame && stamp.time >= self.latest.time {
             self.spend(phase, stamp, None);
         }
     }
 
-    /// A packet was sent again that was first sent at that time, or before the latest packet of the RPC.
+    /// A packet was retransmitted that was first sent at that time, or before the latest packet of the RPC.
     fn spend_on_recovery(&mut self, time: Time, first_sent: Time) {
         self.lost.get_or_insert_default().spend(first_sent.max(self.latest.time), time);
     }
@@ -616,7 +622,7 @@ mod tests {
         assert_eq!(timeline.phases().unwrap().reply, before.reply + 131 - 115);
     }
 
-    /// A packet that was sent again later than the Send that completes the RPC.
+    /// A packet that was retransmitted later than the Send that completes the RPC.
     #[test]
     fn only_a_packet_that_came_later_than_the_reply_is_recovered_after_it() {
         let is_recovered = |resent: Option<u64>, frame| {

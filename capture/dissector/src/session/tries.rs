@@ -7,7 +7,7 @@ use crate::link::Address;
 use crate::rpc::call_content::CallContent;
 use crate::rpc::waiting::{Delivery, Owed, WaitEnd};
 
-/// A call that has not been answered, as far as its requester shows.
+/// A call that has not been answered, judging by packets of the requester.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
     pub(crate) requester: Side,
@@ -22,7 +22,8 @@ impl Session {
             .any(|side| !self.xids.get(side).is_empty() || self.arrivals.get(side).has_unacknowledged_reply())
     }
 
-    /// The call with this XID of the end at this address, if that end waits for the reply or has not acknowledged it.
+    /// Returns the call with this XID of the end at this address, if that end waits for the reply or has not
+    /// acknowledged the reply.
     pub(crate) fn open_call(&self, from: Address, xid: u32) -> Option<OpenCall> {
         let ends = self.addresses?;
         let requester = [Side::Active, Side::Passive].into_iter().find(|side| *ends.get(*side) == from)?;
@@ -37,7 +38,7 @@ impl Session {
         Some(OpenCall { requester, content: content? })
     }
 
-    /// Ends a call that its requester has made again on another connection. A reply that was sent did not arrive.
+    /// Ends a call that the requester has made again on another connection. A reply that was sent did not arrive.
     pub(crate) fn end_try(&mut self, requester: Side, xid: u32, end: WaitEnd, context: &mut Context<'_>) {
         self.settle_all(context);
         if let Some(id) = self.xids.get(requester).get(&xid).copied() {

@@ -1,8 +1,8 @@
 //! Items that a session missed, or could not place.
 //!
-//! That something was not moved for a call is said only if nothing in here may have been moved for it (`memory.rs`).
-//! There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether [`Unplaced::counts`] are
-//! still the same when it stops.
+//! Something counts as not moved for a call only if no item in this module may have been moved for that call
+//! (`memory.rs`). There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether
+//! [`Unplaced::counts`] are still the same when the call stops waiting.
 
 use std::collections::VecDeque;
 
@@ -22,11 +22,11 @@ pub(super) struct Unplaced {
     last: u64,
     /// The last RDMA operations for which no call was known.
     strays: VecDeque<Stray>,
-    /// The frame of the last of them that is not remembered any more.
+    /// The frame of the last operation that is not remembered any more.
     forgotten: Option<u64>,
 }
 
-/// The beginning of an RDMA operation for which no call was known; the call may be captured after it.
+/// The beginning of an RDMA operation for which no call was known; the call may be captured after the operation.
 #[derive(Debug)]
 pub(super) struct Stray {
     pub(super) frame: u64,

@@ -17,7 +17,7 @@ const FORMERS: usize = 64;
 pub(super) struct Watch {
     /// True if something came that was not examined, because the connection was not recognised.
     pub(super) passed_over: bool,
-    /// A call was given up that its responder may still serve, and nothing else is known of it.
+    /// True if a call was given up that the responder may still serve, and nothing else is known of that call.
     pub(super) given_up: bool,
     /// Segments of calls that were given up for another of their XID, and may still be served.
     superseded: VecDeque<Former>,
@@ -30,7 +30,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Returns the details of the current Send, if only its direction is known.
+    /// Returns the details of the current Send, if only the direction is known.
     pub(super) const fn detail(&self, direction: Direction) -> Detail {
         Detail::new(direction, self.progress, self.given_up)
     }
@@ -45,7 +45,7 @@ impl Watch {
         }
     }
 
-    /// A call was given up for another of its XID.
+    /// Notes that a call was given up for another call with the same XID.
     pub(super) fn supersede(&mut self, call: &Call) {
         if !call.may_be_served() {
             return;
@@ -78,7 +78,7 @@ pub(super) struct FormerMemory {
     pub(super) address: MemoryAddress,
 }
 
-/// The last operations of an end, by their places in everything that it sends.
+/// The last operations of an end, by place in everything that the end sends.
 #[derive(Debug, Default)]
 pub(super) struct Aims(VecDeque<(u64, Aim)>);
 
@@ -89,7 +89,7 @@ pub(super) enum Aim {
     Send,
     /// An RDMA operation within a segment.
     Segment(Aimed),
-    /// An RDMA operation left its segment, or aimed at none.
+    /// An RDMA operation that left a segment, or aimed at no segment.
     Outside,
 }
 
@@ -125,7 +125,7 @@ impl Former {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aimed {
     pub(super) stamp: Stamp,
-    /// For a Read: the request, as its responses name it.
+    /// For a Read: the request, as named by the responses.
     pub(super) request: Option<u64>,
     pub(super) address: MemoryAddress,
     /// XID of the call.
@@ -144,7 +144,7 @@ impl Aims {
         self.0.push_back((place, aim));
     }
 
-    /// Data came that this Read request asked for, so it was not refused.
+    /// Notes that data came for this Read request, so the request was not refused.
     pub(super) fn answer(&mut self, request: u64) {
         for (_, aim) in self.0.iter_mut().rev() {
             if let Aim::Segment(aimed) = aim
@@ -156,9 +156,9 @@ impl Aims {
         }
     }
 
-    /// Returns the operation that was refused, and if that is not certain, the other one that may have been refused.
-    /// Requests are carried out in order: without a place, it is the last Write, or the first Read without an answer,
-    /// unless an operation that was not within a segment may have been refused instead.
+    /// Returns the operation that was refused, and if that is not certain, the other operation that may have been
+    /// refused. Requests are carried out in order: without a place, the last Write was refused, or the first Read
+    /// without an answer, unless an operation that was not within a segment may have been refused instead.
     pub(super) fn refused(&self, which: RefusedAccess) -> Option<(Aimed, Option<Aimed>)> {
         if let RefusedAccess::At(refused) = which {
             let at = self.0.iter().rev().find(|(place, _)| *place <= refused);
