@@ -7,10 +7,10 @@ use rpcrdma_answers::selection::Verdict;
 use rpcrdma_dissector::check::{Checker, Count, Found};
 use rpcrdma_dissector::{Event, Time};
 
+use crate::deferred_items::Undecided;
 use crate::failure::say;
 use crate::filters::Filters;
 use crate::source::Known;
-use crate::undecided::Undecided;
 
 /// Use of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ mod capture;
 mod commands;
 mod conclusion;
 mod dataset;
+mod deferred_items;
 mod destination;
 mod failure;
 mod filters;
@@ -19,7 +20,6 @@ mod reading;
 mod replacement;
 mod source;
 mod spool;
-mod undecided;
 mod wireshark;
 
 use std::ffi::{OsStr, OsString};

@@ -12,13 +12,13 @@ use rpcrdma_answers::summary::CaptureSummary;
 use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
 
 use crate::capture::Inputs;
+use crate::deferred_items::Undecided;
 use crate::failure::{Failure, UNUSABLE, say};
 use crate::filters::Filters;
 use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::notices::Notices;
 use crate::output::Output;
 use crate::reading::{Batch, Batches, ReadingStep};
-use crate::undecided::Undecided;
 
 /// Time without input after which a command is told that nothing comes.
 const IDLE: Duration = Duration::from_millis(100);

@@ -125,7 +125,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "output",
             "notices",
             "filters",
-            "undecided",
+            "deferred_items",
             "reading",
             "capture",
             "source",

@@ -6,7 +6,7 @@ use rpcrdma_answers::messages::{MessageObject, TerminateObject};
 use rpcrdma_answers::parquet::TableKind;
 use rpcrdma_dissector::{Config, Event};
 
-use super::headed::HeadedLines;
+use super::headed_lines::HeadedLines;
 use super::separate::{Separable, SeparateForm};
 use crate::arguments::{Color, InputArguments, TimeArguments};
 use crate::conclusion::Conclusion;

@@ -5,7 +5,7 @@ use rpcrdma_answers::csv::CsvTable;
 use rpcrdma_answers::events::RecoveredObject;
 use rpcrdma_dissector::{Config, Event};
 
-use super::headed::HeadedLines;
+use super::headed_lines::HeadedLines;
 use super::separate::{Separable, SeparateForm};
 use super::table::table;
 use crate::arguments::{Color, InputArguments, TimeArguments};

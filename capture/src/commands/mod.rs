@@ -11,7 +11,7 @@ mod embedded;
 mod events;
 mod explain;
 mod export;
-mod headed;
+mod headed_lines;
 mod header;
 mod pasteable;
 mod pending;

@@ -8,7 +8,7 @@ use rpcrdma_answers::parquet::TableKind;
 use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::{Config, Event};
 
-use super::headed::HeadedLines;
+use super::headed_lines::HeadedLines;
 use super::separate::{Separable, SeparateForm};
 use super::table::table;
 use crate::arguments::{Color, InputArguments, TimeArguments};

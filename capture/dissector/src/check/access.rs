@@ -8,7 +8,7 @@
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::book::Book;
-use super::found::{About, Blame, Found};
+use super::finding::{About, Blame, Found};
 use crate::carrier::operation::{MemoryAddress, Sides};
 use crate::event::{MemoryUse, MemoryUseKind};
 use crate::link::Address;

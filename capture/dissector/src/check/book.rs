@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rpcrdma::rules::{Finding, Report, Rule};
 
-use super::found::{About, Found};
+use super::finding::{About, Found};
 
 /// The outcome for a rule.
 #[derive(Clone, Copy, Debug)]

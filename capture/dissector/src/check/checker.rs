@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use super::book::{Book, Count};
 use super::catalogue::grouped;
-use super::found::Found;
+use super::finding::Found;
 use super::history::History;
 use crate::carrier::table::Map;
 use crate::event::Event;

@@ -5,9 +5,9 @@ use rpcrdma::v1::Body;
 
 use super::book::Book;
 use super::exchange::{Subject, returned, write_chunk_at};
-use super::found::{About, Found};
+use super::finding::{About, Found};
 use crate::rpc::describe::{self, Called, Described};
-use crate::rpc::known::Walked;
+use crate::rpc::properties::Walked;
 
 /// Place of the results that a reply has to send inline.
 #[derive(Debug)]

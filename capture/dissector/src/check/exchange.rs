@@ -7,15 +7,15 @@ use rpcrdma::rules::{Finding, Report, Row, Rule, SegmentLocation, Severity, segm
 use rpcrdma::v1::{self, Body, ErrorBody};
 
 use super::book::Book;
-use super::found::{About, Blame, Found};
-use super::written::{WrittenChunk, written};
+use super::finding::{About, Blame, Found};
+use super::written_chunks::{WrittenChunk, written};
 use crate::carrier::operation::Sides;
 use crate::nfs::{self, OperationCode, WalkError};
 use crate::rpc::header;
 use crate::rpc::header::write_lengths;
-use crate::rpc::known::{Security, Status, Walked};
 use crate::rpc::message::Message;
 use crate::rpc::not_rebuilt::ChunkName;
+use crate::rpc::properties::{Security, Status, Walked};
 use crate::rpc::ranges::{self, Ranges};
 
 /// Judges a message; false if the capture does not hold enough to tell.

@@ -7,8 +7,8 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{self, Rule, Sent, Severity};
 
 use crate::rpc::header::{Dialect, Reaction};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
+use crate::rpc::properties::Direction;
 
 /// A rule that a message breaks, and the reaction that receivers owe.
 #[derive(Clone, Debug)]

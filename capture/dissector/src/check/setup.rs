@@ -4,7 +4,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::book::{Book, Group};
-use super::found::About;
+use super::finding::About;
 use crate::carrier::connection::{Announced, Shown};
 use crate::carrier::operation::{Side, Sides};
 use crate::link::Address;

@@ -5,7 +5,7 @@ use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
 
 use super::describe::protected;
-use super::known::{Security, Status};
+use super::properties::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{
     self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Procedure, Reduced,

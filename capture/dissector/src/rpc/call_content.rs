@@ -4,8 +4,8 @@ use rpcrdma::rpc::{Flavor, GssCredential, RpcCall};
 
 use super::describe::protected;
 use super::header::PayloadPlace;
-use super::known::Security;
 use super::message::{Captured, Message};
+use super::properties::Security;
 use super::transaction::Transaction;
 use crate::nfs::{Procedure, RpcBody};
 

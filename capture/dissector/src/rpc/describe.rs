@@ -7,7 +7,7 @@ use rpcrdma::rpc::{
 };
 
 use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, RpcBody, WalkError};
-use crate::rpc::known::{Direction, Rpc, Security, Status, Walked};
+use crate::rpc::properties::{Direction, Rpc, Security, Status, Walked};
 
 /// Fields of a call that the reply does not repeat.
 #[derive(Clone, Copy, Debug)]

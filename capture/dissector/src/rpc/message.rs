@@ -16,10 +16,10 @@ use crate::carrier::operation::{Progress, Side, Stamp};
 use crate::link::{Address, MirrorSession};
 use crate::rpc::credits::CreditUse;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
-use crate::rpc::known::{Direction, Rpc, Walked};
 use crate::rpc::msgp::Msgp;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::placement::{FramePlacement, Placements};
+use crate::rpc::properties::{Direction, Rpc, Walked};
 use crate::rpc::ranges::Ranges;
 
 /// A Send on a connection that carries RPC-over-RDMA.

@@ -1,7 +1,7 @@
 //! Joins tries to one RPC, and knows the failures that an earlier try explains.
 
-use super::known::Status;
 use super::phases::NotTimed;
+use super::properties::Status;
 use super::transaction::Transaction;
 use super::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
 use super::waiting::{Delivery, LastStep, Step, WaitEnd};

@@ -4,12 +4,12 @@ use rpcrdma::reader::padding;
 
 use super::credits::CreditWaitUnknown;
 use super::data_times::DataTimes;
-use super::joined::JoinedWait;
-use super::known::{Direction, Rpc, Security, Status};
+use super::joined_wait::JoinedWait;
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
 use super::pieces::Pieces;
 use super::placement::{FramePlacement, Placements};
+use super::properties::{Direction, Rpc, Security, Status};
 use super::recovery::Recovery;
 use super::steps::Steps;
 use super::tries::Tries;

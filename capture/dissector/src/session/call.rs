@@ -13,12 +13,12 @@ use crate::file::Time;
 use crate::rpc::credits::{CreditUse, CreditWaitUnknown};
 use crate::rpc::describe::{self, Called, Described, DescribedCall, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
-use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Beginning, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::{FramePlacement, PlacedPart};
+use crate::rpc::properties::{Direction, Rpc};
 use crate::rpc::ranges::{self, Ranges};
 use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 

@@ -1,9 +1,9 @@
 //! The calls that wait, and the replies to waiting calls.
 
 use super::call::{Call, Followed};
-use super::ended::{ConcludedCall, ReplyMessage};
 use super::memory::SegmentPlace;
 use super::reply::Reply;
+use super::rpc_end::{ConcludedCall, ReplyMessage};
 use super::seen_twice::SeenTwice;
 use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
@@ -14,10 +14,10 @@ use crate::nfs::Procedure;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described, DescribedCall};
 use crate::rpc::header::{Dialect, read_chunks, write_lengths};
-use crate::rpc::joined::JoinedWait;
-use crate::rpc::known::Direction;
+use crate::rpc::joined_wait::JoinedWait;
 use crate::rpc::message::{Captured, Detail, Message};
 use crate::rpc::phases::NotTimed;
+use crate::rpc::properties::Direction;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd};
 

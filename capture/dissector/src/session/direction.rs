@@ -10,8 +10,8 @@ use super::call::Call;
 use super::state::Session;
 use crate::carrier::operation::Side;
 use crate::rpc::header::{self, Decoded, Dialect, Header};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
+use crate::rpc::properties::Direction;
 
 impl Session {
     /// Returns the direction of a message. The payload shows the direction. Without a payload, the chunks of the

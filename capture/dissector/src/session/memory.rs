@@ -15,7 +15,7 @@
 //! - nothing was missed of either end since the call, nor of the responder just before the call; for a gap in a Read
 //!   chunk, nothing of the responder, which sends the RDMA Read requests;
 //! - every RDMA operation since then found a place within one segment, and no earlier operation without a place aimed
-//!   at the memory of the call (`unplaced.rs`);
+//!   at the memory of the call (`unmatched.rs`);
 //! - no other call in flight advertises the same handle;
 //! - the call was not sent before.
 //!

@@ -11,8 +11,8 @@ use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::operation::{MemoryAddress, Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::rpc::describe::Described;
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Detail, Message};
+use crate::rpc::properties::Direction;
 
 impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.

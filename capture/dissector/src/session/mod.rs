@@ -6,14 +6,14 @@
 //! ```
 //! - `timeline` divides the time of a call into phases.
 //! - `recovery` assigns lost packets to calls.
-//! - `credits` measures how long there was no credit for a call, and `returned` notes when a reply returned a credit.
+//! - `credits` measures how long there was no credit for a call, and `returned_credits` notes when a reply returned a credit.
 //! - `step_log` records what both ends did for a call.
 //! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
 //! - `memory_use` tells the checker how memory is used.
 //! - `seen_twice` compares what both ends saw, if the file holds the packets of both ends.
 //! - `data_flow` measures the pauses and the rate of the data that each end sends by RDMA.
-//! - `refused` finds the `replies` for which the requester had no Receive.
-//! - `joined` gives the minimum wait of an RPC whose call was sent before the capture.
+//! - `refusals` finds the `replies` for which the requester had no Receive.
+//! - `joined_wait` gives the minimum wait of an RPC whose call was sent before the capture.
 //! - `tries` ends calls that the client makes again on another connection.
 //!
 //! A client chooses the program number for callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
@@ -25,23 +25,23 @@ mod assembly;
 mod call;
 mod calls;
 mod chunk;
-mod continued;
+mod continuation;
 mod credits;
 mod data_flow;
 mod direction;
-mod ended;
-mod joined;
+mod joined_wait;
 mod memory;
 mod memory_use;
 mod operations;
 mod owners;
-mod provided;
+mod provided_replies;
 mod reads;
 mod recovery;
-mod refused;
+mod refusals;
 mod replies;
 mod reply;
-mod returned;
+mod returned_credits;
+mod rpc_end;
 mod seen_twice;
 mod sends;
 mod sequence;
@@ -51,7 +51,7 @@ mod step_log;
 mod tests;
 mod timeline;
 mod tries;
-mod unplaced;
+mod unmatched;
 mod watch;
 
 pub(crate) use state::{Context, Session};

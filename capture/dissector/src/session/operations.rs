@@ -9,7 +9,7 @@ use super::reads::AskedRead;
 use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
 use super::timeline::{PacketTimes, ReadAnswer};
-use super::unplaced::Stray;
+use super::unmatched::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{CutOctets, MemoryAddress, Operation, OperationKind, ReadPlace, Side, Sides, Stamp};

@@ -4,10 +4,10 @@ use super::call::Call;
 use super::chunk::{self, Chunk};
 use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{PayloadPlace, write_lengths};
-use crate::rpc::known::Rpc;
 use crate::rpc::message::{Beginning, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::pieces::Pieces;
+use crate::rpc::properties::Rpc;
 use crate::rpc::transaction::Rebuilt;
 
 /// A reply, rebuilt as far as the chunks of the reply allow: the Payload stream, still reduced, and the Write chunks.

@@ -14,9 +14,9 @@ use crate::carrier::operation::Side;
 use crate::event::Event;
 use crate::rpc::activity::WaitingCalls;
 use crate::rpc::header::{self, Decoded, Dialect};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{self, Captured, Message};
 use crate::rpc::placement::Placements;
+use crate::rpc::properties::Direction;
 use crate::rpc::waiting::Step;
 
 impl Session {

@@ -6,8 +6,8 @@ use super::call::{Call, CallSegment};
 use super::memory::Access;
 use crate::carrier::connection::RefusedAccess;
 use crate::carrier::operation::{MemoryAddress, Progress, Side, Sides, Stamp};
-use crate::rpc::known::Direction;
 use crate::rpc::message::Detail;
+use crate::rpc::properties::Direction;
 
 /// The most segments of ended calls that are remembered, of answered ones and of others, and the most operations of an end.
 const FORMERS: usize = 64;

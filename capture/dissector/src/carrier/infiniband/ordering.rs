@@ -31,9 +31,9 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
-use super::again::{Lateness, RepeatedRequest};
 use super::checksums::RetransmittedPacket;
-use super::held::{Arrival, HeldPacket, Packets, RepeatedResponses};
+use super::reorder_buffer::{Arrival, HeldPacket, Packets, RepeatedResponses};
+use super::retransmission::{Lateness, RepeatedRequest};
 use super::stream::{FAR, GRACE, REPETITIONS, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder, Acknowledgements, EARLY};

@@ -8,7 +8,7 @@ use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
 use super::management::Management;
 use super::ordering::{OperationSink, Ordering, PacketPlace};
-use super::set_up::{Receipt, Seen, SetUp, SetUpHalf, SetUps};
+use super::setup::{Receipt, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};

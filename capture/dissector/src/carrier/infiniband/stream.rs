@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
-use super::held::{Arrival, HeldPacket, Packets, RepeatedResponses};
+use super::reorder_buffer::{Arrival, HeldPacket, Packets, RepeatedResponses};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::operation::{OperationKind, Progress};

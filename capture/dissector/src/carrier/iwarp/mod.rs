@@ -4,11 +4,11 @@
 //! `framing` cuts the octets into the frames of `mpa`: setup frames and FPDUs; `ddp` decodes the content of an FPDU,
 //! and `rdmap` makes operations.
 
-mod again;
 pub(crate) mod connections;
 pub mod ddp;
 mod framing;
 pub mod mpa;
 mod rdmap;
+mod retransmission;
 mod tcp;
 mod terminate;

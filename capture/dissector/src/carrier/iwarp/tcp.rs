@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use super::again::{Again, GapReport, SenderState, TcpAcknowledgement, Waited};
+use super::retransmission::{Again, GapReport, SenderState, TcpAcknowledgement, Waited};
 use crate::carrier::acknowledgement::{
     Acknowledgement, AcknowledgementOrder, Acknowledgements, AwaitedAcknowledgements, EARLY,
 };

@@ -22,10 +22,10 @@ use rpcrdma::v2::{ContinuationError, Family, ReactionV2};
 use super::requests::{self, ANSWER, Faulty, Request, Response};
 use super::state::History;
 use crate::check::book::Book;
-use crate::check::found::About;
+use crate::check::finding::About;
 use crate::rpc::header::{AnyErrorBody, PayloadPlace, Reaction};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Dropped, Message};
+use crate::rpc::properties::Direction;
 
 /// The shortest Send that a receiver may answer.
 const SHORTEST: usize = 20;

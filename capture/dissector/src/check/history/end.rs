@@ -3,7 +3,7 @@
 use rpcrdma::rules::Finding;
 
 use super::pending::{OrderProof, PendingFinding};
-use super::provided::omitted;
+use super::provided_replies::omitted;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
 use crate::carrier::connection::Disconnection;

@@ -10,7 +10,7 @@ use super::state::History;
 use crate::check::book::{Book, Group};
 use crate::check::empty_chunks::EmptyChunks;
 use crate::check::exchange::{self, INVALIDATE_FOREIGN, Subject};
-use crate::check::found::About;
+use crate::check::finding::About;
 use crate::rpc::message::{Answered, Captured, Message};
 
 impl History {

@@ -11,10 +11,10 @@ use super::requests::{Answers, Response};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
-use crate::check::found::About;
+use crate::check::finding::About;
 use crate::rpc::header::{AnyErrorBody, Dialect};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Detail, Message};
+use crate::rpc::properties::Direction;
 
 impl History {
     /// Judges a message.

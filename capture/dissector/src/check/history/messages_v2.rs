@@ -26,10 +26,10 @@ use super::rules::V2_VERSION_CHANGED;
 use super::state::History;
 use crate::carrier::operation::{Side, Sides};
 use crate::check::book::{Book, Group};
-use crate::check::found::{About, Found};
+use crate::check::finding::{About, Found};
 use crate::rpc::header::{AnyErrorBody, Decoded, Header, PayloadPlace};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Captured, Dropped, Message};
+use crate::rpc::properties::Direction;
 
 impl History {
     /// Judges a message of version 2, `family` if that is known. `began` is true if the sender had sent anything

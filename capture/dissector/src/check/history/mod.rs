@@ -29,7 +29,7 @@ mod messages;
 mod messages_v2;
 mod pending;
 mod proof;
-mod provided;
+mod provided_replies;
 mod pulled;
 mod refused;
 mod requests;

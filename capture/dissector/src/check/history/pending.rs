@@ -1,7 +1,7 @@
 //! Findings that wait for their proof.
 
 use crate::carrier::operation::{MemoryAddress, Side};
-use crate::check::found::Found;
+use crate::check::finding::Found;
 
 /// The most findings of a connection that wait for their proof.
 pub(super) const PENDING: usize = 256;

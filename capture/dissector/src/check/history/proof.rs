@@ -6,7 +6,7 @@ use super::pending::{OrderProof, PENDING, PendingFinding};
 use super::state::History;
 use crate::carrier::operation::{DISORDER, MemoryAddress, Side};
 use crate::check::book::Book;
-use crate::check::found::Found;
+use crate::check::finding::Found;
 use crate::rpc::message::Message;
 
 impl History {

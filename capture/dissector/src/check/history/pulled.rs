@@ -1,7 +1,7 @@
 //! A reply in a responder-provided Read chunk.
 
 use crate::carrier::operation::Side;
-use crate::check::found::About;
+use crate::check::finding::About;
 use crate::file::Time;
 
 /// The most replies of a connection whose responder-provided Read chunks may still be read.

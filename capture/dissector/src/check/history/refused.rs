@@ -5,7 +5,7 @@ use rpcrdma::rules::{Finding, Severity};
 use super::rules::REPLY_NOT_READY;
 use super::state::History;
 use crate::check::book::Book;
-use crate::check::found::About;
+use crate::check::finding::About;
 use crate::event::{RefusedReply, RefusedReplyEnd};
 
 /// Refusals of a Send that is retried as often as InfiniBand can count: six times (7 means "without end").

@@ -19,7 +19,7 @@ use rpcrdma::v1;
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, ReactionV2};
 
 use crate::check::book::Book;
-use crate::check::found::{About, Found};
+use crate::check::finding::{About, Found};
 use crate::rpc::header::{AnyErrorBody, Reaction};
 
 /// The most XIDs of an end that wait: as many as the calls that the session keeps.

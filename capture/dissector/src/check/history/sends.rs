@@ -16,10 +16,10 @@ use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
 use crate::check::exchange::ERROR_ECHO;
-use crate::check::found::{About, Found};
+use crate::check::finding::{About, Found};
 use crate::rpc::header;
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
+use crate::rpc::properties::Direction;
 
 impl History {
     /// Judges one Send by itself. Returns the broken rule that says most about the answer, unless breaking that rule is

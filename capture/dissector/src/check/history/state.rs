@@ -13,8 +13,8 @@ use crate::check::book::Book;
 use crate::check::setup;
 use crate::event::Opened;
 use crate::link::Address;
-use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
+use crate::rpc::properties::Direction;
 
 /// Per-connection state.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::assembly::Span;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::file::Time;
-use crate::rpc::joined::JoinedWait;
+use crate::rpc::joined_wait::JoinedWait;
 use crate::rpc::recovery::Recovery;
 
 /// State of a connection whose setup was not captured.

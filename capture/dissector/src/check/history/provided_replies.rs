@@ -12,7 +12,7 @@ use super::rules::PULL_NOT_NOTIFIED;
 use super::sends::requester;
 use super::state::History;
 use crate::check::book::Book;
-use crate::check::found::{About, Blame, Found};
+use crate::check::finding::{About, Blame, Found};
 use crate::rpc::message::Message;
 
 impl History {

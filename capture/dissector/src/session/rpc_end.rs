@@ -8,12 +8,12 @@ use crate::nfs::Callback;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::data_times::DataTimes;
 use crate::rpc::header::{Decoded, PayloadPlace};
-use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::Placements;
+use crate::rpc::properties::Status;
 use crate::rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
 use crate::rpc::waiting::{LastStep, Step, Waiting};
 

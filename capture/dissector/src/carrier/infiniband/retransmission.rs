@@ -5,7 +5,7 @@
 //! acknowledgement came in time. The connection request announces that time; adapters wait up to four times as long
 //! (InfiniBand Architecture, volume 1, section 9.7.6.1.3).
 
-use super::held::RepeatedResponses;
+use super::reorder_buffer::RepeatedResponses;
 use super::stream::{RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};

@@ -3,7 +3,7 @@
 //! A capture does not say which implementation an end is, so a finding is only marked as known of one. The finding is
 //! kept.
 
-use super::found::{Blame, Found};
+use super::finding::{Blame, Found};
 
 /// An implementation whose deviations are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

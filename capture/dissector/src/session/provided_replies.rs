@@ -10,12 +10,12 @@ use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;
 
 use super::call::Call;
-use super::ended::{ConcludedCall, ReplyMessage};
 use super::reply::Reply;
+use super::rpc_end::{ConcludedCall, ReplyMessage};
 use super::state::{Context, Session};
-use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Detail, Message};
 use crate::rpc::phases::NotTimed;
+use crate::rpc::properties::Direction;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 
