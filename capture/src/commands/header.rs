@@ -1,6 +1,7 @@
 //! `header`: one Send from a hex dump.
 
 use std::io::{self, IsTerminal, Read};
+use std::path::Path;
 
 use clap::Args;
 use rpcrdma_answers::JsonRecord;
@@ -8,6 +9,7 @@ use rpcrdma_answers::messages::HeaderObject;
 use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::{HexDump, lone_message};
 
+use super::pasteable::pasteable;
 use crate::arguments::{Color, Family};
 use crate::conclusion::Conclusion;
 use crate::failure::{Failure, say};
@@ -37,7 +39,8 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
         [dash] if dash == "-" => dump_from_stdin(quiet)?,
         words => words.join(" "),
     };
-    let dump = HexDump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
+    let dump =
+        HexDump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}{}", advice(arguments))))?;
     let mut conclusion = Conclusion::new("header", arguments.json, quiet);
     conclusion.octets_swapped(dump.reversed);
     if dump.reversed {
@@ -52,6 +55,16 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
     }
     output::write(&out)?;
     conclusion.end(0)
+}
+
+/// Returns how to read the file that the argument names, if the argument is no dump but a file.
+fn advice(arguments: &HeaderArguments) -> String {
+    match arguments.hex.as_slice() {
+        [name] if Path::new(name).is_file() => {
+            format!("; to read the dump in that file: rpcrdma header < {}", pasteable(&[name.into()]))
+        }
+        _ => String::new(),
+    }
 }
 
 fn dump_from_stdin(quiet: bool) -> Result<String, Failure> {

@@ -7,6 +7,8 @@ use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::check::send::findings;
 use rpcrdma_dissector::{Direction, Status, lone_message};
 
+use crate::command::run;
+
 /// The Send in frame 118 of nfs41.pcap, an NFSv4 READ with a Write chunk.
 const READ: &str = include_str!("../../dissector/src/input/hexdump/plain.hex");
 
@@ -209,4 +211,13 @@ fn what_is_wrong_is_wrapped_at_120_columns() {
     assert!(first.starts_with("        0014  wrong             a chunk of 3077 octets at Position 120, and"), "{text}");
     assert!(rest.starts_with(&" ".repeat(32)) && rest.trim_end().ends_with("RFC 8166 3.4.5, 4.5.2)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+}
+
+#[test]
+fn a_file_in_place_of_a_dump_is_named_with_the_command() {
+    let path = format!("{}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
+    let output = run(&["header", &path]);
+    let words = format!("not a hexadecimal digit; to read the dump in that file: rpcrdma header < {path}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&words), "{output:?}");
+    assert_eq!(output.status.code(), Some(2));
 }
