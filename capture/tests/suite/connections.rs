@@ -64,7 +64,7 @@ fn text(frames: &[Record], has_terms: bool) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// What became of each request, in words.
+/// Outcome of each request, in words.
 fn outcomes(frames: &[Record]) -> Vec<String> {
     let text = text(frames, false);
     let lines = text.lines().skip(1).filter(|line| line.contains(" → "));
@@ -316,7 +316,7 @@ fn credits_of_both_directions_are_those_of_stats() {
     assert_ne!(of_stats["credits"], of_stats["reverse_credits"]);
 }
 
-/// What the capture shows of the set-up agrees with what other dissectors read in it.
+/// The terms of the set-up are those that other dissectors read in the capture.
 #[test]
 fn shipped_captures_have_the_terms_of_their_adapters() {
     let [first, ..] = &objects(&transcode::capture("hangs"))[..] else { panic!() };

@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// What a client sees of a connection and of an RDMA Write.
+    /// Observations of a client about a connection and an RDMA Write.
     #[derive(Debug, PartialEq)]
     struct Observed {
         is_connected: bool,

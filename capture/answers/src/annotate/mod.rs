@@ -70,7 +70,7 @@ pub struct Annotator<W: Write> {
     annotated: Annotated,
 }
 
-/// Frame held for its comments.
+/// Buffered frame that waits for comments.
 #[derive(Debug)]
 struct HeldFrame {
     frame: KeptFrame,

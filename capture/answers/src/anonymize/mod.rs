@@ -105,7 +105,7 @@ enum FrameLayout {
     Segment(SegmentLayout),
 }
 
-/// Frame held until its content is known.
+/// Buffered frame whose content is not known yet.
 #[derive(Debug)]
 struct UnreadFrame {
     number: u64,

@@ -44,7 +44,7 @@ pub struct Flapping {
 /// The most frames of a pair that are named.
 const FRAMES: usize = 8;
 
-/// Two ends, and the one of them that ended connections.
+/// Two ends, and the end that ended connections.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ender {
     client: Address,
@@ -59,10 +59,12 @@ struct CutShort<'a> {
 }
 
 impl Flapping {
-    /// The pairs in connections that are in the order of their beginnings.
+    /// Returns the pairs in the connections.
     pub(super) fn find(lives: &[ConnectionLife]) -> Vec<Self> {
         let mut cut: BTreeMap<Ender, Vec<CutShort<'_>>> = BTreeMap::new();
         let mut began: BTreeMap<[Address; 2], Vec<Stamp>> = BTreeMap::new();
+        let mut lives: Vec<_> = lives.iter().collect();
+        lives.sort_by_key(|life| (life.began.time, life.began.frame));
         for life in lives {
             let (client, server) = (life.client, life.server);
             began.entry([client, server]).or_default().push(life.began);
@@ -78,7 +80,7 @@ impl Flapping {
         flapping
     }
 
-    /// The connections of a pair, with the beginnings of all its requests.
+    /// Returns the pair of `cut`, if the connections ended again and again. `began` has the beginnings of all requests of the pair.
     fn of_pair(Ender { client, server, by }: Ender, cut: &[CutShort<'_>], began: &[Stamp]) -> Option<Self> {
         // Connections side by side that end together end once.
         let (mut times, mut last) = (0, None::<Stamp>);
@@ -147,7 +149,7 @@ impl Flapping {
     }
 }
 
-/// The end that cut a connection short, and when: with calls in flight, or the server soon after it was used.
+/// Returns the end that cut a connection short, with calls in flight, or the server soon after a message; and the time.
 ///
 /// A client ends unused connections, and the connections of a mount that ends. A server ends connections that nobody has used for long.
 fn cut_short(life: &ConnectionLife) -> Option<(Side, Stamp)> {

@@ -1,4 +1,4 @@
-//! One request for a connection, and the connection that it led to.
+//! One request for a connection, and the connection, if the server accepted.
 
 use rpcrdma_dissector::{
     Address, Carrier, Connection, DisconnectionKind, MessageTimes, Rejected, RejectionKind, Report, RequestTimes,
@@ -61,12 +61,12 @@ pub enum LifeEnd {
     EndedBy {
         /// The end.
         by: Side,
-        /// Frame of the message that ended it.
+        /// Frame of the message that ended the connection.
         stamp: Stamp,
         /// Kind of the message.
         how: DisconnectionKind,
     },
-    /// The connection was over before the end of the capture, which does not show how it ended.
+    /// The connection was over before the end of the capture, which does not show the end of the connection.
     NotCaptured,
 }
 

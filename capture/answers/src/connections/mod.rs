@@ -95,8 +95,7 @@ impl Connections {
 
     /// Takes an RPC: each try counts for the connection of the try.
     pub fn transaction(&mut self, transaction: &Transaction) {
-        let tries = transaction.tries.iter().flat_map(|tries| tries.all.split_last()).flat_map(|(_, earlier)| earlier);
-        for earlier in tries {
+        for earlier in transaction.tries.iter().flat_map(|tries| tries.earlier()) {
             self.count_call(earlier.connection, Some(OperationName::of_transaction(transaction)));
         }
         let is_over = transaction.waiting.is_some_and(|waiting| waiting.end.is_of_connection());
@@ -121,14 +120,12 @@ impl Connections {
     fn connection(&mut self, report: &Report) {
         let Some(number) = report.number else { return };
         let open = self.open.remove(&number).unwrap_or_default();
-        if self.lives.len() < KEPT {
-            self.ended.insert(number, self.lives.len());
-        }
         self.keep(ConnectionLife::of_connection(number, report, open));
     }
 
     fn keep(&mut self, life: ConnectionLife) {
         if self.lives.len() < KEPT {
+            life.number.into_iter().for_each(|number| _ = self.ended.insert(number, self.lives.len()));
             self.lives.push(life);
         } else {
             self.left_out += 1;
@@ -157,9 +154,7 @@ impl Connections {
     /// Pairs of ends whose connections end again and again.
     #[must_use]
     pub fn flapping(&self) -> Vec<Flapping> {
-        let mut lives = self.lives.clone();
-        lives.sort_by_key(|life| (life.began.time, life.began.frame));
-        Flapping::find(&lives)
+        Flapping::find(&self.lives)
     }
 }
 

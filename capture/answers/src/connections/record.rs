@@ -173,10 +173,7 @@ impl TermsObject {
         let KnownConnection { connection, credits } = known;
         let agreement = connection.agreement();
         Self {
-            inline: agreement.as_ref().map(|agreement| Inline {
-                call_octets: agreement.client_to_server,
-                reply_octets: agreement.server_to_client,
-            }),
+            inline: agreement.map(Inline::from),
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             credits: credits.forward,
             reverse_credits: credits.reverse,

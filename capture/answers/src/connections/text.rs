@@ -11,7 +11,7 @@ use crate::format::line::{DIM, Line, PLAIN, WARNING, wrapped};
 use crate::format::number::{self, counted, duration};
 use crate::format::screen::Screen;
 use crate::format::time::ShownTimes;
-use crate::stats::credits_of;
+use crate::stats::{Inline, credits_of};
 
 /// Columns of a line.
 const WIDTH: usize = 120;
@@ -211,10 +211,7 @@ fn terms(life: &ConnectionLife, known: &KnownConnection) -> Vec<String> {
     let mut terms = Vec::new();
     if let Some(agreement) = connection.agreement() {
         let invalidation = if agreement.remote_invalidation { "agreed" } else { "not agreed" };
-        terms.push(format!(
-            "inline thresholds {} for calls, {} for replies; remote invalidation {invalidation}",
-            agreement.client_to_server, agreement.server_to_client
-        ));
+        terms.push(format!("{}; remote invalidation {invalidation}", Inline::from(agreement)));
     }
     terms.push(format!("credits {}", credits_of(&credits.forward, &credits.reverse)));
     let of_path = [

@@ -8,6 +8,7 @@ use super::cause::{Cause, PART, SHARE};
 use super::judge::{Judgement, NAMED, is_part};
 use super::record::DiagnosedCause;
 use super::retries::{LostTry, Retries, RetryFailureKind, RetryReason};
+use crate::format::line::sentence;
 use crate::format::number::{Milliseconds, counted, duration, grouped, times};
 
 impl Judgement<'_> {
@@ -42,10 +43,7 @@ impl Judgement<'_> {
         let mut reasons = self.waits.retries.reasons.iter().collect::<Vec<_>>();
         reasons.sort_by_key(|(_, count)| core::cmp::Reverse(**count));
         let words: Vec<String> = reasons.iter().take(NAMED).map(|(reason, count)| reason.words(**count)).collect();
-        let words = words.join("; ");
-        let mut characters = words.chars();
-        let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-        format!("{first}{}. The client made the call again on another connection.", characters.as_str())
+        format!("{} The client made the call again on another connection.", sentence(&words.join("; ")))
     }
 
     /// The end of the connection of a try, and what followed.

@@ -1,5 +1,8 @@
 //! Terms of connections: inline thresholds, and credits by the direction of the calls.
 
+use core::fmt;
+
+use rpcrdma::private_data::Agreement;
 use rpcrdma_dissector::{Address, Direction, Message};
 
 /// Credits of a connection. The calls of the server have credits of their own (RFC 8167 section 4.1).
@@ -40,6 +43,18 @@ pub struct Inline {
     pub call_octets: u32,
     /// Octets of a Send to the active end.
     pub reply_octets: u32,
+}
+
+impl From<Agreement> for Inline {
+    fn from(agreement: Agreement) -> Self {
+        Self { call_octets: agreement.client_to_server, reply_octets: agreement.server_to_client }
+    }
+}
+
+impl fmt::Display for Inline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "inline thresholds {} for calls, {} for replies", self.call_octets, self.reply_octets)
+    }
 }
 
 /// The values of `rdma_credit` in version 1. In version 2, `permitted_messages` of either end has what they add up to.

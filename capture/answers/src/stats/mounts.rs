@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rpcrdma::rpc::{AuthSys, Flavor};
-use rpcrdma_dissector::nfs::OperationCode;
+use rpcrdma_dissector::nfs::{OperationCode, v2, v3};
 use rpcrdma_dissector::{Address, OperationArguments, Report, Security, Side, Stamp, Transaction, WaitEnd};
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline, credits_of};
@@ -184,10 +184,7 @@ impl Mounts {
         if let Some(answer) = connection.announced.get(Side::Passive) {
             shown.set_up_frame = Some(answer.stamp.frame);
             shown.path_mtu = connection.path_mtu;
-            shown.inline = connection.agreement().map(|agreement| Inline {
-                call_octets: agreement.client_to_server,
-                reply_octets: agreement.server_to_client,
-            });
+            shown.inline = connection.agreement().map(Inline::from);
         }
         let seen = connection.announced.passive.map(|answer| answer.stamp).or(activity.first);
         let until = match end {
@@ -269,16 +266,19 @@ impl Mount {
 
     fn credential(&mut self, transaction: &Transaction, call: Stamp) {
         let Some(credential) = transaction.credential() else { return };
-        let name = match (credential.flavor, transaction.security) {
-            (Flavor::NONE, _) => "none".to_owned(),
-            (Flavor::SYS, _) => "sys".to_owned(),
-            (Flavor::RPCSEC_GSS, Some(Security::Authentication)) => "krb5".to_owned(),
-            (Flavor::RPCSEC_GSS, Some(Security::Integrity)) => "krb5i".to_owned(),
-            (Flavor::RPCSEC_GSS, Some(Security::Privacy)) => "krb5p".to_owned(),
+        let security = &mut self.shown.security;
+        match (credential.flavor, transaction.security) {
+            (Flavor::NONE, _) => note(security, "none", call),
+            (Flavor::SYS, _) => note(security, "sys", call),
+            (Flavor::RPCSEC_GSS, Some(Security::Authentication)) => note(security, "krb5", call),
+            (Flavor::RPCSEC_GSS, Some(Security::Integrity)) => note(security, "krb5i", call),
+            (Flavor::RPCSEC_GSS, Some(Security::Privacy)) => note(security, "krb5p", call),
             (Flavor::RPCSEC_GSS, _) => return,
-            (flavor, _) => flavor.name().map_or_else(|| format!("flavor {}", flavor.0), str::to_owned),
-        };
-        note(&mut self.shown.security, name, call);
+            (flavor, _) => match flavor.name() {
+                Some(name) => note(security, name, call),
+                None => note(security, &format!("flavor {}", flavor.0), call),
+            },
+        }
         if credential.flavor != Flavor::SYS {
             return;
         }
@@ -296,22 +296,26 @@ impl Mount {
         // The name of a procedure begins with that of its program and version.
         let Some(program) = name.split(' ').next() else { return };
         match transaction.minor_version() {
-            Some(minor) => note(&mut self.shown.versions, format!("{program}.{minor}"), call),
-            None => note(&mut self.shown.versions, program.to_owned(), call),
+            Some(minor) => note(&mut self.shown.versions, &format!("{program}.{minor}"), call),
+            None => note(&mut self.shown.versions, program, call),
         }
     }
 
     fn operations(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>], call: Stamp) {
         let reply = transaction.reply.as_ref().map_or(call, |reply| reply.stamp);
         for arguments in arguments {
-            let name = arguments.name.rsplit(' ').next().unwrap_or_default();
-            match (name, arguments.count) {
-                ("READ", Some(count)) => greatest(&mut self.shown.read_octets, count.into(), call),
-                ("WRITE", Some(count)) => greatest(&mut self.shown.write_octets, count.into(), call),
-                _ => {}
+            let number = match (arguments.operation, transaction.procedure) {
+                (Some(OperationCode::READ), _) | (None, Some(v2::READ | v3::READ)) => Some(&mut self.shown.read_octets),
+                (Some(OperationCode::WRITE), _) | (None, Some(v2::WRITE | v3::WRITE)) => {
+                    Some(&mut self.shown.write_octets)
+                }
+                _ => None,
+            };
+            if let Some((number, count)) = number.zip(arguments.count) {
+                greatest(number, count.into(), call);
             }
             if let Some(path) = arguments.path.filter(|_| arguments.status == Some(0)) {
-                note(&mut self.shown.paths, path.escape_ascii().to_string(), call);
+                note(&mut self.shown.paths, &path.escape_ascii().to_string(), call);
             }
             self.limits(arguments, reply);
         }
@@ -344,7 +348,7 @@ impl Mount {
             && let Some(path) = arguments.handle.and_then(|handle| self.path(handle))
         {
             let path = path.escape_ascii().to_string();
-            note(&mut self.shown.paths, path, reply);
+            note(&mut self.shown.paths, &path, reply);
         }
     }
 
@@ -391,9 +395,9 @@ impl Mount {
 }
 
 /// Keeps a text with the first frame that shows the text.
-fn note(texts: &mut Vec<MountText>, value: String, stamp: Stamp) {
+fn note(texts: &mut Vec<MountText>, value: &str, stamp: Stamp) {
     if texts.len() < VALUES && !texts.iter().any(|text| text.value == value) {
-        texts.push(MountText { value, frame: stamp.frame });
+        texts.push(MountText { value: value.to_owned(), frame: stamp.frame });
     }
 }
 
@@ -458,9 +462,7 @@ impl MountStatistics {
 
     /// The terms of the last connection.
     fn set_up(&self) -> Option<String> {
-        let inline = self.inline.map(|inline| {
-            format!("inline thresholds {} for calls, {} for replies", inline.call_octets, inline.reply_octets)
-        });
+        let inline = self.inline.map(|inline| inline.to_string());
         let mtu = self.path_mtu.map(|mtu| format!("path MTU {mtu}"));
         let terms: Vec<_> = [inline, mtu].into_iter().flatten().collect();
         let frame = self.set_up_frame.filter(|_| !terms.is_empty())?;

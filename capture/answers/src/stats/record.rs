@@ -523,10 +523,7 @@ impl ConnectionStatistics {
             late_clock: report.late_clock.map(side_name),
             active: EndReport::new(report, Side::Active, &permitted),
             passive: EndReport::new(report, Side::Passive, &permitted),
-            inline: agreement.map(|agreement| Inline {
-                call_octets: agreement.client_to_server,
-                reply_octets: agreement.server_to_client,
-            }),
+            inline: agreement.map(Inline::from),
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             messages,
             credits: credits.forward,

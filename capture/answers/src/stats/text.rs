@@ -134,9 +134,7 @@ impl Statistics {
             let (active, passive) = (&connection.active.address, &connection.passive.address);
             text.line(&format!("{number}: {active} → {passive}{port}, {}, {begin}, {messages}", connection.carrier))?;
             if let Some(inline) = connection.inline {
-                let (call, reply) = (inline.call_octets, inline.reply_octets);
-                let thresholds = format!("inline thresholds {call} for calls, {reply} for replies");
-                text.line(&format!("   {thresholds}; remote invalidation {}", invalidation(connection)))?;
+                text.line(&format!("   {inline}; remote invalidation {}", invalidation(connection)))?;
             }
             if let Some(end) = connection.missing_direction {
                 let (missing, captured) = if end == "active" { (active, passive) } else { (passive, active) };

@@ -8,8 +8,8 @@ use super::describe::protected;
 use super::properties::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{
-    self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Procedure, Reduced,
-    RpcBody, ServerLimits, SessionLimits,
+    self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Reduced, RpcBody,
+    ServerLimits, SessionLimits, v4,
 };
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, found in the rebuilt messages.
@@ -68,12 +68,8 @@ impl Transaction {
     /// The minor version of a COMPOUND, if the capture shows that.
     #[must_use]
     pub fn minor_version(&self) -> Option<u32> {
-        let is_compound = |procedure: &Procedure| matches!((procedure.version, procedure.procedure), (4, 1));
-        self.procedure.filter(|procedure| procedure.program == Procedure::NFS && is_compound(procedure))?;
-        let octets = rebuilt(&self.call)?.reduced();
-        let (_, body) = RpcCall::decode(octets).ok()?;
-        let body = self.readable(RpcBody { octets: body, position: octets.len() - body.len() })?;
-        let mut reader = Reader::new(body.octets);
+        self.procedure.filter(|procedure| *procedure == v4::COMPOUND)?;
+        let mut reader = Reader::new(self.readable_arguments(rebuilt(&self.call)?)?.octets);
         reader.opaque().ok()?;
         reader.u32().ok()
     }
@@ -97,9 +93,7 @@ impl Transaction {
     fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
         let (procedure, callback) = (self.procedure?, self.callback.is_callback());
         let call = rebuilt(&self.call)?;
-        let octets = call.reduced();
-        let (_, body) = RpcCall::decode(octets).ok()?;
-        let body = self.readable(RpcBody { octets: body, position: octets.len() - body.len() })?;
+        let body = self.readable_arguments(call)?;
         let (operations, asked) = nfs::marked_arguments(procedure, callback, body, Reduced::Call(&reads(call)));
         let reply = rebuilt(&self.reply);
         let (answers, returned) = reply
@@ -118,6 +112,13 @@ impl Transaction {
             return Some(vec![arguments]);
         }
         Some(compound(&operations, &asked, &answers, &returned, call))
+    }
+
+    /// Returns the octets of the arguments in a call, unless encrypted.
+    fn readable_arguments<'a>(&self, call: &'a Rebuilt) -> Option<RpcBody<'a>> {
+        let octets = call.reduced();
+        let (_, arguments) = RpcCall::decode(octets).ok()?;
+        self.readable(RpcBody { octets: arguments, position: octets.len() - arguments.len() })
     }
 
     /// Returns the arguments or results in a body, unless encrypted.

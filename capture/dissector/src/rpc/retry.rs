@@ -5,7 +5,7 @@ use super::properties::Status;
 use super::transaction::Transaction;
 use super::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
 use super::waiting::{Delivery, LastStep, Step, WaitEnd};
-use crate::nfs::{OperationCode, Procedure};
+use crate::nfs::{OperationCode, Procedure, v3, v4};
 
 impl Try {
     fn new(transaction: &Transaction) -> Option<Self> {
@@ -91,10 +91,8 @@ impl Transaction {
         let procedure = self.procedure?;
         let operation = self.operations.iter().find(|operation| operation.status == Some(number));
         let is_undone = match (procedure, operation) {
-            (Procedure { program: Procedure::NFS, version: 3, procedure }, None) => cannot_repeat_v3(procedure, number),
-            (Procedure { program: Procedure::NFS, version: 4, .. }, Some(operation)) => {
-                cannot_repeat_v4(operation.code, number)
-            }
+            (procedure, None) => cannot_repeat_v3(procedure, number),
+            (v4::COMPOUND, Some(operation)) => cannot_repeat_v4(operation.code, number),
             _ => false,
         };
         let has_slot = self.operations.iter().any(|operation| operation.code == OperationCode::SEQUENCE);
@@ -145,12 +143,10 @@ const NOENT: u32 = 2;
 const EXIST: u32 = 17;
 
 /// Returns true if repeating a procedure of NFSv3 makes the procedure fail with this status (RFC 1813 section 3.3).
-const fn cannot_repeat_v3(procedure: u32, status: u32) -> bool {
+const fn cannot_repeat_v3(procedure: Procedure, status: u32) -> bool {
     match procedure {
-        // CREATE, MKDIR, SYMLINK, MKNOD, LINK.
-        8..=11 | 15 => status == EXIST,
-        // REMOVE, RMDIR, RENAME.
-        12..=14 => status == NOENT,
+        v3::CREATE | v3::MKDIR | v3::SYMLINK | v3::MKNOD | v3::LINK => status == EXIST,
+        v3::REMOVE | v3::RMDIR | v3::RENAME => status == NOENT,
         _ => false,
     }
 }

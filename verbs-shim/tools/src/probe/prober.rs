@@ -259,14 +259,14 @@ impl<'a, V: Verbs> Prober<'a, V> {
     }
 }
 
-/// What a responder has done about the message of a case.
+/// Reaction of a responder to the message of a case.
 struct Observation {
     outcome: Outcome,
     /// True if the connection can still be used.
     answers_on: bool,
 }
 
-/// What is reported of a case.
+/// Report of a case.
 struct CaseSummary {
     what: String,
     verdict: Verdict,

@@ -126,7 +126,7 @@ fn still_goes_on(message: &Message, goes_on: bool) -> bool {
 }
 
 /// Judges a message that is captured well enough: alone, and against the answered call. Returns the answer that is due.
-/// What interrupts a sequence of parts goes to `interrupting`.
+/// Interruptions of a sequence of parts go to `interrupting`.
 fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book, interrupting: &mut Vec<Found>) -> Due {
     let mut due = Due::Usual;
     let interrupts = matches!(message.dropped, Some(Dropped::Misplaced(ContinuationError::OtherMessage)));
