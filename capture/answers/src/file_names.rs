@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_that_was_named_first_is_forgotten_past_the_bound() {
+    fn past_the_bound_the_oldest_file_name_is_forgotten() {
         let (mut names, server) = (FileNames::default(), Address::Lid(1));
         let file = |number: usize| (server, Box::from(number.to_be_bytes().as_slice()));
         for number in 0..=FILES {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_differ_in_octets_that_are_no_utf_8_stay_apart() {
+    fn file_names_that_are_no_utf_8_stay_distinct() {
         assert_eq!(
             [&b"f\xff"[..], b"f\xfe", b"f\xc3\xbc", b"f\n"].map(readable),
             ["f\\xff", "f\\xfe", "f\u{fc}", "f\n"]
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_is_known_by_the_number_that_wireshark_has_for_it() {
+    fn file_handles_hash_to_the_number_that_wireshark_shows() {
         // nfs.fh.hash of tshark 4.0 for handles of nfs41.pcap
         assert_eq!(hash(&[1, 0, 1, 0, 0, 0, 0, 0]), 0x62d4_0c52);
         let handle = [1, 0, 1, 1, 0, 0, 0, 0, 0x93, 0x4c, 0x58, 0x9c, 4, 0, 0, 0, 0, 0, 0, 0];

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_comes_after_what_was_before_it_and_a_broken_pipe_is_the_end() {
+    fn errors_follow_earlier_octets_and_a_broken_pipe_ends_input() {
         for (kind, told) in [(ErrorKind::BrokenPipe, None), (ErrorKind::Other, Some(ErrorKind::Other))] {
             let (sender, mut live) = stream();
             sender.send(Ok(vec![1, 2])).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_belongs_to_the_rpc_with_its_xid_at_its_frame() {
+    fn parts_belong_to_the_rpc_of_their_xid_and_frame() {
         let mut table = Table::default();
         // An XID that is used three times on a connection: the last call has no reply. Another connection has it, too.
         for row in [

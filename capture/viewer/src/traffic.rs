@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credits_of_a_connection_stay_in_their_intervals_when_these_are_joined() {
+    fn credits_stay_in_their_intervals_when_intervals_are_joined() {
         let mut traffic = Traffic::default();
         let (millisecond, second) = (1_000_000, 1_000_000_000);
         // Two connections in the same interval, and one at a time that needs intervals of 32 ms.

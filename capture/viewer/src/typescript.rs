@@ -169,7 +169,7 @@ fn generated() -> String {
 const ELSEWHERE: [&str; 4] = ["connection", "rdma_xid", "call_file", "reply_file"];
 
 #[test]
-fn the_table_of_rpcs_has_each_column_of_the_text_tables() {
+fn the_rpc_table_has_each_column_of_the_text_tables() {
     let tables = text_tables::all();
     let of_rpcs = || tables.iter().filter(|table| table.record == "transaction");
     for table in of_rpcs() {

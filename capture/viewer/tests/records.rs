@@ -163,7 +163,7 @@ fn beginning(path: &str, frames: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_read_until_the_user_stopped_it_is_what_a_capture_of_these_frames_shows() {
+fn a_stopped_reading_equals_a_capture_of_the_frames_read() {
     let path = format!("{CAPTURES}hangs.pcap");
     let cut = std::env::temp_dir().join(format!("rpcrdma-viewer-cut-{}.pcap", std::process::id()));
     let mut waited = 0;
@@ -260,7 +260,7 @@ fn a_brush_selects_the_calls_that_the_chart_shows() {
 }
 
 #[test]
-fn rows_without_a_value_come_last_and_calls_without_a_reply_by_their_age() {
+fn empty_cells_sort_last_and_unanswered_calls_by_age() {
     let mut viewer = read(&format!("{CAPTURES}hangs.pcap"));
     let waiting = |rows: Vec<Value>| rows.iter().map(|row| row["waiting"] == true).collect::<Vec<_>>();
     let descending = waiting(rows(&mut viewer, r#"{"sort":"latency","descending":true}"#));
@@ -294,7 +294,7 @@ fn a_wrong_filter_changes_nothing() {
 }
 
 #[test]
-fn the_filter_of_a_cause_selects_the_rpcs_that_it_counts() {
+fn a_filter_of_a_cause_selects_the_rpcs_counted() {
     let mut seen = std::collections::BTreeSet::new();
     for path in captures() {
         let mut viewer = read(&path);
@@ -373,7 +373,7 @@ fn explained(path: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_fields_of_a_header_cover_each_of_its_octets_once() {
+fn fields_of_a_header_cover_each_octet_once() {
     let mut messages = 0;
     for name in ["nfs41.pcap", "nfs3.pcap", "hangs.pcap"] {
         for rpc in explained(&format!("{CAPTURES}{name}")) {

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn each_lid_has_a_replacement_of_its_own_of_the_same_kind() {
+    fn each_lid_has_its_own_replacement_of_the_same_kind() {
         let mut replacer = Replacer::new(&Key::new([7; LEN]));
         let mut seen = std::collections::HashSet::new();
         let mut same = 0;

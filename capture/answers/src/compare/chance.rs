@@ -121,7 +121,7 @@ mod tests {
 
     /// Holm's method, worked out by hand for four tests: limits are 0.0025, 0.0033, 0.005 and 0.01.
     #[test]
-    fn each_further_difference_may_be_less_sure_until_one_is_too_likely() {
+    fn differences_count_until_the_first_that_is_too_likely() {
         for (probabilities, real) in [
             (vec![], 0),
             (vec![0.01], 1),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_worse_if_it_grew_by_more_than_chance_and_tolerance() {
+    fn a_share_that_grew_beyond_chance_and_tolerance_is_worse() {
         let outcome = |before, after, tolerance| FaultChange::new(before, after, tolerance).outcome;
         assert_eq!(outcome(count(70, 0, 1), count(70, 30, 30), 0.1), FaultOutcome::Worse);
         assert_eq!(outcome(count(70, 30, 30), count(70, 0, 1), 0.1), FaultOutcome::Better);
@@ -232,7 +232,7 @@ mod tests {
     /// One run on each side: of 60 RPCs with the fault one in 30 begins a run, of 20 without it one in 10 precedes one. So the
     /// correlation of neighbours is 1 - 2/60 - 2/20 = 13/15, and 28/15 divided by 2/15 is 14.
     #[test]
-    fn a_run_is_worth_as_many_rpcs_as_the_correlation_of_neighbours_says() {
+    fn correlated_neighbours_count_as_fewer_rpcs() {
         let (before, after) = (count(40, 20, 20), count(40, 40, 40));
         assert!((run_time(before, after) - 14.0).abs() < 1e-9);
         let worth = count(280, 140, 1).worth(14.0);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_is_judged_only_if_one_side_has_no_fault() {
+    fn totals_are_judged_only_if_one_side_has_no_fault() {
         let outcome = |before, after| FaultChange::of_total(before, after, 0.1).outcome;
         assert_eq!(outcome(count(1000, 0, 1), count(1000, 60, 1)), FaultOutcome::Worse);
         assert_eq!(outcome(count(1000, 60, 1), count(1000, 0, 1)), FaultOutcome::Better);

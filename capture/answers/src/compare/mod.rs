@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_broken_for_the_first_time_is_a_regression_if_it_is_an_error() {
+    fn a_newly_broken_rule_is_a_regression_if_an_error() {
         let broken = |severity, times| Comparand {
             findings: BTreeMap::from_iter((times > 0).then_some((("rule", severity), times))),
             ..Comparand::default()

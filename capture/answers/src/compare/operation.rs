@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn more_faults_are_worse_than_a_latency_and_that_is_worse_than_fewer_faults() {
+    fn more_faults_outrank_latency_which_outranks_fewer_faults() {
         let faults = [FaultOutcome::Worse, FaultOutcome::Better, FaultOutcome::Same];
         for (growth, expected) in [
             (0.3, [Outcome::Worse, Outcome::Slower, Outcome::Slower]),

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_share_their_ranks_and_those_below_the_tail_have_none() {
+    fn equal_values_share_ranks_and_only_tail_values_have_any() {
         let ranks = Ranks::new(&[1, 2], &[2, 3]);
         assert_eq!(ranks.above(&[1, 2, 3], 0), [1.0, 2.5, 4.0]);
         assert_eq!(ranks.above(&[1, 2, 3], 1), [0.0, 1.5, 3.0]);
@@ -311,7 +311,7 @@ mod tests {
 
     /// The help of `compare` and GUIDE.md state these numbers.
     #[test]
-    fn it_is_wrong_as_often_as_it_says_however_much_neighbours_resemble_each_other() {
+    fn the_error_rate_holds_however_correlated_neighbours_are() {
         for correlation in [0.0, 0.5, 0.9] {
             for count in [30, 200, 1000] {
                 let wrong = significant(&simulate(1000, (count, correlation), |_, _| {}));

@@ -66,7 +66,7 @@ fn found(comparisons: usize, correlation: f64, slower: u64) -> [usize; 2] {
 
 /// The help of `compare` and GUIDE.md state these numbers.
 #[test]
-fn a_whole_comparison_is_wrong_in_one_of_a_hundred_at_most_however_many_operations_there_are() {
+fn at_most_one_comparison_in_a_hundred_is_wrong() {
     for correlation in [0.0, 0.5, 0.9] {
         let [regressions, alone] = found(1000, correlation, 1);
         assert!(regressions <= 10, "{correlation} {regressions}");

@@ -539,7 +539,7 @@ mod tests {
     /// The server throws away the response 8 to RDMA Reads behind the missing response 5, and an acknowledgement makes the server ask for
     /// 8 once more before the client retransmits the response.
     #[test]
-    fn what_was_thrown_away_behind_a_missing_response_is_not_lost() {
+    fn responses_discarded_behind_a_missing_one_are_not_lost() {
         let request = Some(OperationType::ReadRequest);
         for (asked_again, expected) in [(8, "1 loss (2 implied NAKs)"), (7, "2 losses (2 implied NAKs)")] {
             let mut losses = Losses::default();
@@ -563,7 +563,7 @@ mod tests {
     const REPLACED: RecoveryKind = RecoveryKind::Replaced;
 
     #[test]
-    fn the_packet_that_was_asked_for_shows_the_side_and_those_behind_it_do_not() {
+    fn only_the_requested_packet_shows_the_side_of_a_loss() {
         let again = |kind| [(CLIENT, 5, NAK), (SERVER, 5, kind), (SERVER, 6, AGAIN), (SERVER, 7, AGAIN)];
         for (kind, side) in [(AGAIN, "between the capture and LID 1"), (REPLACED, "between LID 2 and the capture")] {
             let expected = [
@@ -596,7 +596,7 @@ mod tests {
 
     /// Copies of a reported packet show the side, or that the packet was late.
     #[test]
-    fn a_reported_packet_was_lost_behind_the_last_place_that_it_reached() {
+    fn a_reported_packet_was_lost_beyond_where_it_was_seen() {
         use MissingPacket::{Captured, Late, NotCaptured, ThrownAway};
         for (missing, kind, expected) in [
             (Some(NotCaptured), REPLACED, "1 loss between LID 2 and the capture."),
@@ -624,13 +624,13 @@ mod tests {
 
     /// The packet was not lost at all if the sender need not retransmit.
     #[test]
-    fn a_reported_packet_that_does_not_come_again_was_out_of_order_or_lost() {
+    fn a_reported_packet_not_retransmitted_may_be_out_of_order() {
         let found = losses(&[(CLIENT, 5, NAK)], true);
         assert_eq!(found[0], "1 packet out of order or lost (1 NAK); 0 packets were sent again.");
     }
 
     #[test]
-    fn a_packet_that_is_lost_twice_before_it_comes_again_is_two_losses() {
+    fn a_packet_lost_twice_before_it_returns_is_two_losses() {
         let events = [(CLIENT, 5, NAK), (SERVER, 6, AGAIN), (SERVER, 5, TIMED_OUT), (SERVER, 5, REPLACED)];
         assert!(
             losses(&events, true)[1].ends_with("2 losses between LID 2 and the capture."),
@@ -657,7 +657,7 @@ mod tests {
 
     /// The response that is missing comes again after an acknowledgement, which makes the requester ask twice.
     #[test]
-    fn an_implied_nak_while_the_response_comes_again_is_no_other_loss() {
+    fn an_implied_nak_during_a_retransmission_is_no_second_loss() {
         for (response, expected) in [(9, "1 loss ("), (10, "2 losses (")] {
             let mut losses = Losses::default();
             losses.take(&event(SERVER, 7, RecoveryKind::ImpliedNak));
@@ -692,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_shows_the_side_only_if_the_capture_lacked_nothing() {
+    fn time_outs_show_the_side_only_in_complete_captures() {
         let timed_out = [(SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)];
         let side = "1 loss between the capture and LID 1 or of an acknowledgement.";
         assert!(losses(&timed_out, true)[1].ends_with(side) && losses(&timed_out, false)[1].ends_with(side));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_beyond_the_bound_are_counted_and_those_before_them_are_not() {
+    fn past_the_bound_only_later_intervals_are_counted() {
         let mut union = TimeUnion::default();
         let many = 2 * INTERVALS as u64;
         (0..many).for_each(|place| union.add(10 * place, 10 * place + 3));

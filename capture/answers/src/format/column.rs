@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_below_its_heading_and_a_wide_one_moves_what_follows() {
+    fn cells_align_with_headings_and_wide_cells_push_the_rest() {
         let right =
             Column { gap: 2, ..Column::right("h", &[], 4, PLAIN, |row: &&'static str, _, text| text.push_str(row)) };
         let columns = [Column { gap: 2, ..left(3) }, Column { is_shown: false, ..left(9) }, right];

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_ends_the_walk_before_the_field_that_is_cut() {
+    fn the_walk_ends_before_the_field_that_is_cut() {
         for length in 0..CUT.len() {
             let reached = walk(Dialect::Version1, &CUT[..length], &mut |offset, _| assert!(offset < length));
             assert!(reached <= length && length - reached < 24, "{reached} of {length}");
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_no_flag_ends_the_walk_before_it() {
+    fn the_walk_ends_before_a_word_that_is_no_flag() {
         let mut octets = CUT;
         octets[43] = 2;
         assert_eq!(walk(Dialect::Version1, &octets, &mut |_, _| {}), 40);

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_is_made_of_sentences_whatever_its_lines_are_called() {
+    fn every_diagram_is_described_in_sentences() {
         let unseen = rung([140, 140], 0, &["cause not seen"]);
         assert_eq!(description(core::slice::from_ref(&unseen)), "1 line of packets. First, frame 140: cause not seen.");
         let call = rung([141, 141], 2_000_000, &["Send: call, sent again", "84 octets"]);

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_reply_waits_to_the_end_of_the_capture() {
+    fn an_unanswered_call_waits_to_the_end_of_the_capture() {
         let mut series = TimeSeries::default();
         series.begin(0);
         waited(&mut series, 0, 1_000_000);

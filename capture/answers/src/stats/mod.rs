@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_of_many_kinds_are_told_up_to_a_bound_and_counted_beyond() {
+    fn refusals_are_listed_up_to_a_bound_and_counted_beyond() {
         let mut stats = Stats::default();
         let kinds = (0..2 * NAMES as u64).map(|service| (service, 8));
         // Of one kind another, beyond the bound; and the same service for another reason.

@@ -441,7 +441,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn past_the_bound_the_keys_that_took_the_least_time_are_counted_as_one() {
+    fn past_the_bound_the_fastest_keys_are_merged_into_one() {
         let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default()).transactions();
         let any = events.next().unwrap().unwrap();
         // An RPC on a connection that took so many nanoseconds.

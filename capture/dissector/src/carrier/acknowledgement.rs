@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_is_that_of_all_and_the_median_that_of_the_first() {
+    fn the_median_is_of_the_first_times_only() {
         let times: Vec<u64> = (0..100).map(|time| 100 - time).collect();
         assert_eq!(measured(&times), Acknowledgements { count: 100, least: 1, median: 84 });
         assert_eq!(measured(&[7, 3, 5]), Acknowledgements { count: 3, least: 3, median: 5 });
@@ -206,7 +206,7 @@ mod tests {
 
     /// An end goes back to the first that was not acknowledged.
     #[test]
-    fn an_end_that_goes_back_to_what_follows_waits_for_nothing_before() {
+    fn an_end_that_goes_back_awaits_nothing_before_that_position() {
         let mut awaited = AwaitedAcknowledgements::default();
         awaited.send(5, Time(100));
         assert_eq!([4, 5, 6].map(|place| awaited.since_going_back_to(place)), [Some(Time(100)), Some(Time(100)), None]);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_late_if_usually_the_packets_of_one_end_come_after_their_acknowledgements() {
+    fn packets_usually_after_their_acknowledgements_show_a_late_clock() {
         let order = |before, after| AcknowledgementOrder { before, after };
         let clock = |active, passive| late_clock(&Sides { active, passive });
         assert_eq!(clock(order(8, 0), order(0, 100)), Some(Side::Active));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_near_only_if_the_other_is_clearly_further() {
+    fn only_a_clearly_further_end_makes_the_other_near() {
         let near = measured(&[1_000, 20_000, 5_000, 5_000, 5_000, 5_000, 5_000, 5_000]);
         let far = |least| measured(&[400_000, 400_000, 400_000, 400_000, 400_000, 400_000, 400_000, least]);
         assert!(near.are_nearer_than(&far(15_000)));

@@ -185,7 +185,7 @@ mod tests {
     use crate::carrier::operation::{Side, Stamp};
 
     #[test]
-    fn where_it_is_not_known_what_was_refused_both_are_named() {
+    fn an_ambiguous_refusal_names_both_accesses() {
         let other = Some(MemoryAddress { handle: 0xb, offset: 2 });
         let kind = MemoryUseKind::Refused { write: false, offset: 1, xid: 7, invalidated: None, other };
         let (stamp, owner) = (Stamp::default(), Side::Active);

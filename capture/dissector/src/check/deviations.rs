@@ -125,7 +125,7 @@ mod tests {
     use crate::link::Address;
 
     #[test]
-    fn a_finding_is_known_by_its_rule_who_broke_it_and_what_it_says() {
+    fn deviations_match_findings_by_rule_blame_and_message() {
         for deviation in deviations() {
             let is_its = |rule: &Rule| rule.slug == deviation.rule;
             let (mut its, mut others): (Vec<_>, Vec<_>) = crate::check::rules().partition(|rule| is_its(rule));

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frames_of_one_file_are_in_it_and_need_no_other_number() {
+    fn frames_of_a_single_file_need_no_second_number() {
         let mut files = Files::new(&["nfs.pcap".to_owned()]);
         files.begun = vec![(1, "nfs.pcap".into())];
         assert_eq!((files.locate(7), files.place(7), files.width()), (Some(("nfs.pcap", 7)), None, 0));

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_counted_within_each_file_and_the_longest_is_kept() {
+    fn clock_steps_are_counted_per_file_and_the_longest_kept() {
         let mut clock = Clock::default();
         for (number, time) in (1..).zip([50, 40, 40, 90, 30, 31]) {
             clock.frame(number, Time(time));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_places_where_the_clock_was_set_back_are_known() {
+    fn the_latest_frames_with_a_clock_set_back_are_remembered() {
         assert_eq!(set_backs(&[10, 2, 3, 1, 2]), [2, 4]);
         let mut clock = SetBacks::default();
         (1..=40).for_each(|number| _ = clock.frame(number, Time((40 - number) * SET_BACK)));

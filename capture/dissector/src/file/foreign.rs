@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_text_in_any_alphabet_and_wherever_it_is_cut() {
+    fn text_is_recognised_in_any_alphabet_and_at_any_cut() {
         let text = "Größe: 12 µs → 13 µs\n".repeat(40);
         for cut in 1..text.len() {
             assert!(is_text(&text.as_bytes()[..cut]), "{cut}");

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_decoded_before_a_fault_is_given_whatever_the_buffer() {
+    fn octets_decoded_before_a_fault_are_read_through_any_buffer() {
         // A block of four octets that are not compressed, and one of a type that there is not (RFC 1951 section 3.2.3).
         let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
         let file = [&header[..], &[0, 4, 0, 0xfb, 0xff], b"data", &[7]].concat();

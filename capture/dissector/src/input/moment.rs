@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_day_is_on_the_day_of_the_first_frame() {
+    fn times_of_day_are_on_the_day_of_frame_one() {
         // 2025-11-21T09:30:00Z
         let first = Time(1_763_717_400 * SECOND);
         let at = |text: &str| text.parse::<Moment>().unwrap().at(first).0.cast_signed() - first.0.cast_signed();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_no_date_and_is_before_the_first_frame_is_astray() {
+    fn a_time_without_a_date_before_the_capture_is_astray() {
         let first = Time(1_763_717_400 * SECOND);
         let is_astray = |text: &str| text.parse::<Moment>().unwrap().is_astray(first);
         assert!(is_astray("19.4") && is_astray("09:29"));

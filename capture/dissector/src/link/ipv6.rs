@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_on_its_way_along_segments_is_for_the_last_one() {
+    fn a_segment_routed_packet_is_for_the_last_segment() {
         for (kind, left, last) in [(SEGMENTS, 1, 2), (SEGMENTS, 0, 1), (3, 1, 1)] {
             let octets = routed(kind, left);
             let ip = Ipv6::decode(&octets).unwrap();

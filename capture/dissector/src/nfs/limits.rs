@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_an_attribute_of_unknown_length_is_not_known() {
+    fn limits_after_an_attribute_of_unknown_length_are_unknown() {
         // An access control list may have any length.
         let limits = ServerLimits::of_attributes(&fattr(&[10, 12, 30], &[90, 0, 0, 65_536]));
         assert_eq!(limits, ServerLimits { lease_seconds: Some(90), ..ServerLimits::default() });

@@ -61,7 +61,7 @@ fn the_arguments_tell_how_long_the_results_may_be() {
 
 /// Room for one compound in a session of 100,000 octets for a reply, and in none.
 #[test]
-fn access_control_lists_and_extended_attributes_have_the_room_of_their_session() {
+fn acls_and_extended_attributes_may_fill_the_session_limit() {
     const NONE: u32 = ResultRoom::UNLIMITED;
     let in_reply = |procedure, body: &[u32]| {
         let room = result_room(procedure, false, &words(body)).unwrap();

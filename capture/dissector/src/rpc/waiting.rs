@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_that_was_sent_is_told_from_none_after_the_connection_too() {
+    fn an_ended_connection_distinguishes_a_sent_reply_from_none() {
         let stamp = Stamp::default();
         let refused = Delivery::Refused(Refusal { kind: RecoveryKind::SequenceError, stamp });
         for (reply_delivery, expected) in [

@@ -740,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_nothing_asked_for_leaves_open_which_was_accepted() {
+    fn an_unrequested_duplicate_leaves_open_which_was_accepted() {
         for keeps in [false, true] {
             let mut message = message();
             if keeps {
@@ -753,7 +753,7 @@ mod tests {
     }
 
     #[test]
-    fn infiniband_discards_what_follows_a_hole_until_the_hole_is_filled() {
+    fn infiniband_discards_what_follows_a_gap_until_filled() {
         let mut message = message();
         message.refuse(8, nak(2));
         assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
@@ -784,7 +784,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_was_on_its_way_may_be_of_copies_before() {
+    fn a_refusal_in_transit_may_concern_earlier_duplicates() {
         let accepted = |arrivals: &mut Arrivals| arrivals.acknowledge(12, at(40), false).unwrap().copies.acceptance();
         let refused = refused_after_going_back(true);
         assert_eq!(refused.delivery(1), Some(Delivery::Refused(nak(20))));
@@ -797,14 +797,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_behind_a_hole_was_accepted_with_its_own_copy_or_with_what_filled_the_hole() {
+    fn a_message_behind_a_gap_is_accepted_between_two_times() {
         let copies = SentCopies::new(13, at(9), NO_COPIES).doubtful_since(at(5));
         assert_eq!(copies.acceptance(), Acceptance::Between(at(5), at(9)));
     }
 
     /// The message was handed over when what follows the gap had come again.
     #[test]
-    fn a_message_that_is_known_late_may_have_arrived_with_a_copy_of_its_own() {
+    fn a_message_recognised_late_may_have_arrived_by_itself() {
         for (before, accepted) in [(0, Some(at(20))), (1, None)] {
             let mut arrivals = Arrivals::default();
             arrivals.refuse(8, nak(10));
@@ -817,7 +817,7 @@ mod tests {
 
     /// The sender goes back to the message, of one packet, when the refusal was on its way.
     #[test]
-    fn the_copy_that_its_sender_went_back_to_may_have_been_accepted() {
+    fn the_duplicate_its_sender_went_back_to_may_be_accepted() {
         let mut arrivals = Arrivals::default();
         let copies = SentCopies::new(11, at(1), NO_COPIES);
         arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
@@ -832,7 +832,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_what_follows_a_message_says_nothing_of_its_copies() {
+    fn refusing_what_follows_a_message_says_nothing_of_its_duplicates() {
         let mut arrivals = Arrivals::default();
         arrivals.send(waiting(1), false);
         (6..14).for_each(|number| again(&mut arrivals, number, number - 1));
@@ -843,7 +843,7 @@ mod tests {
 
     /// The refusal may be of the first copy: the sender has gone back twice without having seen the refusal.
     #[test]
-    fn a_refusal_after_two_responses_were_missing_may_be_of_copies_before_either() {
+    fn after_two_missing_responses_a_refusal_is_ambiguous() {
         for (resent, accepted) in [(8, at(11)), (13, at(28))] {
             let mut arrivals = Arrivals::default();
             arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
@@ -874,7 +874,7 @@ mod tests {
     /// The sender had gone back to the place 7 before the refusal of that place was captured, and gone on with a
     /// message. The receiver took the message or was not ready for the message.
     #[test]
-    fn what_was_sent_for_the_first_time_after_a_run_is_not_refused_with_the_packets_before_the_run() {
+    fn a_message_first_sent_after_going_back_is_not_refused() {
         let mut arrivals = Arrivals::default();
         arrivals.send(Unacknowledged { call: 0, copies: SentCopies::new(10, at(1), NO_COPIES), ended: None }, false);
         (6..10).for_each(|number| again(&mut arrivals, number, number - 1));
@@ -890,7 +890,7 @@ mod tests {
 
     /// The sender has gone back once more since, so the refusal that caused the sender to go back had come.
     #[test]
-    fn a_refusal_after_the_sender_went_back_twice_is_of_the_copies_before() {
+    fn after_going_back_twice_a_refusal_concerns_the_earlier_duplicates() {
         let mut arrivals = refused_after_going_back(false);
         (8..13).for_each(|number| again(&mut arrivals, number, number + 20));
         arrivals.refuse(8, nak(50));
@@ -899,7 +899,7 @@ mod tests {
 
     /// TCP: a segment that the receiver has is retransmitted in vain.
     #[test]
-    fn what_was_acknowledged_and_is_sent_again_is_no_copy_of_what_follows() {
+    fn a_retransmitted_acknowledged_segment_is_no_duplicate_of_the_next() {
         for (end, accepted) in [(10, Some(at(1))), (11, None)] {
             let mut arrivals = Arrivals::default();
             arrivals.acknowledge(9, at(1), true);
@@ -912,7 +912,7 @@ mod tests {
 
     /// Over TCP, a message behind a gap of the capture is known only when the gap is filled.
     #[test]
-    fn a_message_arrives_with_what_fills_a_hole_before_its_end() {
+    fn a_message_arrives_with_what_fills_the_gap_before_it() {
         for (hole, accepted) in [(12, at(5)), (13, at(1))] {
             let mut arrivals = Arrivals::default();
             arrivals.backfill(
@@ -943,7 +943,7 @@ mod tests {
 
     /// A message behind a gap of the capture is known only when the capture ends.
     #[test]
-    fn a_message_behind_a_hole_that_was_reported_before_is_doubtful_until_that_is_acknowledged() {
+    fn a_message_behind_a_reported_gap_is_doubtful_until_acknowledged() {
         for (acknowledged, is_doubtful) in [(7, true), (10, true), (11, false)] {
             let mut arrivals = Arrivals::default();
             arrivals.suspect(Places { first: 8, end: 12 });
@@ -955,7 +955,7 @@ mod tests {
 
     /// The gap was reported, and was closed by the segment that had been overtaken.
     #[test]
-    fn a_segment_that_is_acknowledged_at_once_need_not_be_what_filled_the_hole() {
+    fn a_segment_acknowledged_at_once_may_not_fill_the_gap() {
         for (acknowledged, acceptance) in [(7, Acceptance::Between(at(1), at(5))), (9, Acceptance::At(at(5)))] {
             let mut message = message();
             message.fill(Places { first: 8, end: 13 }, at(5), true, None);
@@ -973,7 +973,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_stays_below_shows_that_a_segment_did_not_arrive() {
+    fn an_acknowledgement_that_stays_below_shows_a_lost_segment() {
         for (low, expected) in [(Some(at(3)), Some(at(500))), (Some(at(1)), None), (None, None)] {
             let mut message = message();
             message.fill(Places { first: 10, end: 13 }, at(500), false, low);
@@ -983,7 +983,7 @@ mod tests {
 
     /// Each message waits for what fills a gap before that message, whichever gap was filled last.
     #[test]
-    fn a_message_behind_a_hole_of_the_capture_arrives_with_what_fills_it() {
+    fn a_message_behind_a_capture_gap_arrives_when_filled() {
         let mut arrivals = Arrivals::default();
         let backfill = Backfill { is_again: false, is_filling: true, is_missing: false, is_timed_out: false };
         arrivals.backfill(Places { first: 8, end: 10 }, at(3), backfill);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_send_lasts_until_its_last_frame_whatever_part_that_brings() {
+    fn a_send_lasts_until_its_last_frame_in_any_order() {
         let mut assembly = Assembly::default();
         for (first, last, frame) in [(true, false, 6), (false, false, 7), (false, true, 5)] {
             let stamp = Stamp { frame, ..Stamp::default() };
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_packets_than_are_kept_apart_the_last_has_all_the_octets() {
+    fn past_the_bound_the_last_part_has_the_remaining_octets() {
         let mut assembly = Assembly { keeps_parts: true, current: None };
         for number in 0..PARTS + 4 {
             assembly.part(&part(number == 0, false, &[1], 3));

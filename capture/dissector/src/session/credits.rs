@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_waits_for_as_long_as_there_was_no_credit() {
+    fn a_call_waits_while_no_credit_is_free() {
         let mut account = granted(2);
         assert_eq!([30, 40].map(|time| call(&mut account, time)), [Ok(0), Ok(0)]);
         reply(&mut account, 2, 2, 140);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_not_followed_may_have_taken_a_credit() {
+    fn an_unfollowed_call_may_have_used_a_credit() {
         let mut account = granted(2);
         let before = account;
         call(&mut account, 30).unwrap();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn when_there_was_no_credit_is_unknown_back_to_the_last_call_if_a_reply_was_missed() {
+    fn a_missed_reply_makes_earlier_credit_waits_unknown() {
         for (credits, unknown) in [(1, 70 + 100), (2, 100)] {
             let mut account = granted(credits);
             call(&mut account, 30).unwrap();
@@ -323,7 +323,7 @@ mod tests {
     /// Replies were missed, so if a later reply shows that there is no credit, the beginning of that state is not
     /// known.
     #[test]
-    fn how_long_a_call_waited_is_unknown_if_the_beginning_of_that_is() {
+    fn a_credit_wait_without_a_known_beginning_is_unknown() {
         let mut account = granted(2);
         call(&mut account, 30).unwrap();
         account.miss_replies(2, Time(40));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_goes_on_if_the_reply_takes_the_credit_back() {
+    fn a_credit_wait_continues_if_the_reply_withdraws_the_credit() {
         let mut account = granted(2);
         call(&mut account, 30).unwrap();
         call(&mut account, 40).unwrap();
@@ -357,14 +357,14 @@ mod tests {
     }
 
     #[test]
-    fn a_requester_that_waits_when_the_capture_ends_is_at_its_limit_until_then() {
+    fn a_credit_wait_lasts_until_the_end_of_the_capture() {
         let mut account = granted(1);
         call(&mut account, 30).unwrap();
         assert_eq!(account.finish(Time(1000)), times(10 + 970, 0));
     }
 
     #[test]
-    fn calls_from_before_the_capture_are_known_not_to_wait_once_all_credits_are_used() {
+    fn credit_waits_become_known_once_all_credits_are_used() {
         let mut account = CreditAccount::default();
         assert_eq!(call(&mut account, 0), Err(CreditWaitUnknown::JoinedLate));
         reply(&mut account, 1, 3, 10);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_to_a_call_from_before_the_capture_ends_that() {
+    fn a_reply_to_an_earlier_call_makes_the_limit_known() {
         let mut account = CreditAccount::default();
         account.answer(None, Some(2), Time(0));
         assert_eq!(call(&mut account, 5), Err(CreditWaitUnknown::JoinedLate));
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_version_2_takes_no_credit_of_version_1() {
+    fn a_version_2_call_uses_no_version_1_credit() {
         let mut account = CreditAccount::whole();
         assert_eq!([0, 2].map(|time| account.call_v2(Time(time))), [Err(CreditWaitUnknown::Version2); 2]);
         assert_eq!(account.usage(), CreditUse { waiting: 2, granted: None, limit: CreditLimit::Unknown });

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_late_is_between_what_was_sent_before_and_after_it() {
+    fn a_late_owner_is_placed_between_its_neighbours() {
         let mut owners = Owners::default();
         for (first, call) in [(5, 1), (9, 2), (7, 3), (5, 4)] {
             owners.note(Owner { call: Some(call), ..Owner::unknown(first) });

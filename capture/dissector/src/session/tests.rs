@@ -369,7 +369,7 @@ fn only_what_speaks_of_something_not_seen_yet_is_early() {
 
 /// Version 2: an error ends a Call before its last part, which may be on its way or not be sent at all.
 #[test]
-fn an_error_waits_for_the_rest_of_a_call_until_its_sender_goes_on_with_another() {
+fn an_error_waits_for_the_rest_of_its_call() {
     let [null, other] = [9, 2].map(|xid| message_a(xid, 0, &call_of(xid, NFS)));
     let [first, second] = [4, 8].map(|end| message_a(1, MORE, &call_of(1, NFS)[end - 4..end]));
     for (name, next, taken) in [("another call", other, Done), ("the next part", second, Early)] {
@@ -394,7 +394,7 @@ fn done_waits_for_what_was_asked_for() {
 }
 
 #[test]
-fn a_write_captured_before_its_call_finds_it_only_where_no_call_can_have_been_missed() {
+fn an_early_write_waits_only_where_no_call_was_missed() {
     for (set_up, loses, taken) in [(true, false, Done), (false, false, Early), (true, true, Early)] {
         let mut play = Play::new(set_up);
         assert_eq!(play.first(Passive, write(7, 0, &[1])), Early);
@@ -411,7 +411,7 @@ fn a_write_captured_before_its_call_finds_it_only_where_no_call_can_have_been_mi
 // --- Who asks and who answers --------------------------------------------------------------------------------------------
 
 #[test]
-fn a_long_reply_is_known_by_the_client_or_by_its_call() {
+fn a_long_reply_is_recognised_by_client_or_call() {
     let long_reply = message(1, NOMSG, &reply_chunk(7, 24), &[]);
     let mut play = Play::new(true);
     play.sends(&[(Passive, long_reply.clone())]);
@@ -424,7 +424,7 @@ fn a_long_reply_is_known_by_the_client_or_by_its_call() {
 }
 
 #[test]
-fn what_a_client_sends_and_the_capture_cuts_is_a_call_whatever_its_wire_format() {
+fn a_cut_message_of_the_client_is_a_call() {
     let mut play = Play::new(true);
     play.step(Active, cut(&words(&[1, 2, 32, MSG]), 80));
     play.sends(&[(Passive, words(&[1, 2, 32, 4, 1, 1, 1]))]);
@@ -432,7 +432,7 @@ fn what_a_client_sends_and_the_capture_cuts_is_a_call_whatever_its_wire_format()
 }
 
 #[test]
-fn of_a_reply_that_cannot_be_read_is_known_what_was_called_and_no_operation() {
+fn an_unreadable_reply_names_its_procedure_but_no_operations() {
     let mut play = Play::new(true);
     let put_root = [1, 0, 2, NFS, 4, 1, 0, 0, 0, 0, 0, 0, 1, 24];
     play.sends(&[(Active, message(1, MSG, &reply_chunk(7, 100), &put_root))]);
@@ -444,7 +444,7 @@ fn of_a_reply_that_cannot_be_read_is_known_what_was_called_and_no_operation() {
 
 /// Such a reply may return the Reply chunk of its call, which comes after the other chunks.
 #[test]
-fn a_reply_that_is_provided_returns_the_reply_chunk_of_its_call() {
+fn a_responder_provided_reply_returns_the_reply_chunk() {
     let offered = [&BOTH_CHUNKS[..14], &[1, 1, 9, 100, 0, 0]].concat();
     for (handle, replies) in [(9, true), (8, false)] {
         let mut play = Play::new(true);
@@ -457,7 +457,7 @@ fn a_reply_that_is_provided_returns_the_reply_chunk_of_its_call() {
 }
 
 #[test]
-fn a_call_whose_position_zero_chunk_was_not_read_or_is_beside_a_payload_is_no_reply() {
+fn an_unread_or_misplaced_position_zero_chunk_makes_no_reply() {
     let looks_like_a_reply = words(&[1, 1]);
     for (procedure, payload, pulled) in [(NOMSG, &[][..], &[][..]), (MSG, &[5, 5, 5], &looks_like_a_reply)] {
         let mut play = Play::new(true);
@@ -472,7 +472,7 @@ fn a_call_whose_position_zero_chunk_was_not_read_or_is_beside_a_payload_is_no_re
 }
 
 #[test]
-fn why_a_call_cannot_be_read_is_its_header_or_the_capture() {
+fn an_unreadable_call_blames_its_header_or_the_capture() {
     for (octets, length, why) in
         [(words(&[1, 1, 32, 9]), 16, NotRebuilt::Header), (words(&[1, 1, 32, MSG]), 80, NotRebuilt::Send)]
     {
@@ -533,7 +533,7 @@ fn what_is_moved_is_followed_where_the_responder_is_heard() {
 }
 
 #[test]
-fn of_a_call_that_was_captured_after_its_reply_it_is_not_known_what_was_moved() {
+fn a_call_captured_after_its_reply_has_unknown_transfers() {
     for (frame, followed) in [(9, false), (11, true)] {
         let mut play = Play::new(true);
         for (from, octets, frame) in [(Active, call(1, &write_chunk(7, 4)), 10), (Passive, reply(1), frame)] {
@@ -545,7 +545,7 @@ fn of_a_call_that_was_captured_after_its_reply_it_is_not_known_what_was_moved() 
 
 /// A Send that the capture cuts may go on in another way than the one before it.
 #[test]
-fn a_call_takes_over_what_was_moved_for_the_one_before_it_if_both_are_the_same() {
+fn an_identical_call_takes_over_the_transfers_of_the_first() {
     let octets = call(1, &write_chunk(7, 4));
     let (whole, longer) = (send(&octets), cut(&octets, octets.len() + 4));
     let other = call(1, &write_chunk(7, 8));
@@ -567,7 +567,7 @@ fn a_call_takes_over_what_was_moved_for_the_one_before_it_if_both_are_the_same()
 
 /// Credits are those that the account counts.
 #[test]
-fn a_call_that_takes_the_place_of_another_is_the_only_one_that_waits() {
+fn only_the_call_that_replaces_another_waits() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Active, call(1, &NONE))]);
     let (_, used) = play.message().credit_use.unwrap();
@@ -576,7 +576,7 @@ fn a_call_that_takes_the_place_of_another_is_the_only_one_that_waits() {
 
 /// The rest of the call is missing, so it arrives with a place after those that are known.
 #[test]
-fn a_call_without_its_end_arrives_later_than_what_is_known_of_it() {
+fn a_call_without_its_end_arrives_after_its_known_part() {
     for (place, delivery) in [(1, Delivery::Unknown), (2, Delivery::Accepted)] {
         let mut play = Play::new(true);
         play.step(Active, begin(&call(1, &NONE)));
@@ -589,7 +589,7 @@ fn a_call_without_its_end_arrives_later_than_what_is_known_of_it() {
 
 /// An end of which nothing was captured may have done anything.
 #[test]
-fn what_is_owed_is_known_only_if_something_of_the_responder_was_seen() {
+fn who_owes_is_unknown_if_the_responder_was_unseen() {
     let missing = Owed::Unknown(OwedUnknown::DirectionMissing);
     let missed = Owed::Unknown(NotTimed::Missed.into());
     for (name, done, owed) in [
@@ -624,7 +624,7 @@ fn each_response_is_placed_behind_what_was_read_before_it() {
 
 /// InfiniBand throws away what follows a hole. The reply is in two packets, and the first of them came again after the second.
 #[test]
-fn a_reply_behind_a_hole_may_have_been_accepted_when_it_came_or_later() {
+fn a_reply_behind_a_gap_may_be_accepted_later() {
     let octets = reply(1);
     let (first, second) = octets.split_at(8);
     for (carrier, resent, is_known) in [
@@ -660,7 +660,7 @@ fn nothing_is_owed_for_certain_if_a_response_was_missed() {
 }
 
 #[test]
-fn of_a_reply_that_was_provided_and_not_read_the_last_steps_of_both_ends_are_told() {
+fn an_unread_provided_reply_tells_both_last_steps() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Passive, message(1, NOMSG, &read_chunk(0, 7, 40), &[]))]);
     play.finish();
@@ -674,7 +674,7 @@ fn of_a_reply_that_was_provided_and_not_read_the_last_steps_of_both_ends_are_tol
 // --- Uses of memory ------------------------------------------------------------------------------------------------------
 
 #[test]
-fn an_operation_outside_is_told_and_counted_once_and_only_when_nothing_can_explain_it() {
+fn an_unexplained_outside_operation_is_reported_once() {
     let mut play = Play::new(true);
     assert_eq!(play.first(Passive, write(7, 0, &[1])), Early);
     assert_eq!((play.uses().len(), play.session.unclaimed), (0, 0));
@@ -686,7 +686,7 @@ fn an_operation_outside_is_told_and_counted_once_and_only_when_nothing_can_expla
 }
 
 #[test]
-fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
+fn possible_capture_gaps_excuse_outside_operations() {
     let calls = |lists: &[&[u32]]| lists.iter().map(|lists| send_of(call(1, lists))).collect::<Vec<_>>();
     let (here, elsewhere) = (&write_chunk(7, 4)[..], &write_chunk(8, 4)[..]);
     let many: Vec<&[u32]> = core::iter::repeat_n(elsewhere, 66).collect();
@@ -719,7 +719,7 @@ fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
 
 /// A handle may be advertised again before the end of the call before it was seen.
 #[test]
-fn an_operation_is_for_the_latest_call_whose_memory_holds_all_of_it() {
+fn a_write_belongs_to_the_latest_call_that_contains_it() {
     for (octets, latest) in [(4, true), (8, false)] {
         let mut play = Play::new(true);
         play.sends(&[(Active, call(1, &write_chunk(7, 8))), (Active, call(2, &write_chunk(7, 4)))]);
@@ -732,7 +732,7 @@ fn an_operation_is_for_the_latest_call_whose_memory_holds_all_of_it() {
 }
 
 #[test]
-fn data_is_asked_of_the_latest_call_whose_memory_holds_all_of_it() {
+fn a_read_belongs_to_the_latest_call_that_contains_it() {
     for (octets, asked) in [(4, [0, 4]), (8, [8, 0])] {
         let mut play = Play::new(true);
         play.sends(&[(Active, call(1, &read_chunk(40, 7, 8))), (Active, call(2, &read_chunk(40, 7, 4)))]);
@@ -747,7 +747,7 @@ fn send_of(octets: Vec<u8>) -> (Side, Option<Vec<u8>>) {
 }
 
 #[test]
-fn an_operation_outside_names_the_answered_call_that_had_advertised_its_memory() {
+fn an_outside_operation_names_the_answered_call_of_its_memory() {
     let mut play = Play::new(true);
     for xid in [1, 2] {
         play.sends(&[(Active, call(xid, &write_chunk(10 + xid, 8))), (Passive, reply(xid))]);
@@ -777,7 +777,7 @@ fn only_a_reply_that_is_provided_is_pulled() {
 }
 
 #[test]
-fn a_read_that_brought_its_data_was_not_the_one_refused() {
+fn an_answered_read_was_not_the_one_refused() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &BOTH_CHUNKS))]);
     play.step(Passive, read(1, 7, 4));
@@ -791,7 +791,7 @@ fn a_read_that_brought_its_data_was_not_the_one_refused() {
 }
 
 #[test]
-fn what_came_before_the_first_message_may_have_been_for_its_call() {
+fn operations_before_the_first_message_may_belong_to_its_call() {
     let mut play = Play::unknown(false);
     play.step(Passive, write(8, 0, &[1; 4]));
     play.sends(&[(Active, call(1, &BOTH_CHUNKS)), (Passive, reply(1))]);
@@ -812,7 +812,7 @@ fn refused_after(set_up: bool, steps: &[(Side, OperationKind<'_>)]) -> NotRebuil
 }
 
 #[test]
-fn data_that_was_asked_for_and_never_came_may_have_been_refused() {
+fn requested_data_that_never_came_may_have_been_refused() {
     let chunk = ChunkName::Read(40);
     let refused = |first| NotRebuilt::Refused { chunk, first, length: 4 };
     let lacks = NotRebuilt::Chunk { chunk, captured: 0, length: 4 };
@@ -844,7 +844,7 @@ fn what_was_refused_may_be_something_that_was_missed() {
 // --- What was missed before a call -----------------------------------------------------------------------------------------
 
 #[test]
-fn a_call_is_not_timed_if_something_for_it_may_have_been_missed_before_it() {
+fn a_call_with_possibly_missed_operations_is_not_timed() {
     let own = |frame| (frame, Passive, write(7, 0, &[1; 4]));
     let others = |first: u64| (first..first + 65).map(|frame| (frame, Passive, write(9, 0, &[1; 4])));
     let missed = Some(NotTimed::Missed);
@@ -872,7 +872,7 @@ fn a_call_is_not_timed_if_something_for_it_may_have_been_missed_before_it() {
 
 /// A reply that was missed would have ended the call that shares its memory with a later one.
 #[test]
-fn a_handle_is_shared_for_certain_unless_a_reply_may_have_been_missed() {
+fn a_possibly_missed_reply_makes_handle_sharing_uncertain() {
     let asks = |xid| (Active, Some(call(xid, &write_chunk(7, 4))));
     let exchange = [(Active, Some(call(5, &NONE))), (Passive, Some(reply(5)))];
     for (name, steps, known) in [
@@ -898,7 +898,7 @@ fn a_handle_is_shared_for_certain_unless_a_reply_may_have_been_missed() {
 
 /// A packet that was passed over may have been the reply to one of the first calls.
 #[test]
-fn a_handle_is_shared_for_certain_once_what_was_passed_over_is_long_ago() {
+fn handle_sharing_is_certain_long_after_a_skipped_packet() {
     for (before, known) in [(1, false), (4, true)] {
         let mut play = Play::unknown(true);
         play.step(Passive, write(7, 0, &[1]));
@@ -916,7 +916,7 @@ fn a_handle_is_shared_for_certain_once_what_was_passed_over_is_long_ago() {
 
 /// An RDMA_NOMSG before it is known who calls may be a reply.
 #[test]
-fn a_handle_is_not_shared_for_certain_after_a_message_without_a_direction() {
+fn a_message_without_direction_makes_handle_sharing_uncertain() {
     for (xid, known) in [(1, false), (9, true)] {
         let mut play = Play::unknown(false);
         play.step(Passive, send(&words(&[xid, 1, 32, 1, 0, 0, 1, 1, 9, 4, 0, 0])));
@@ -933,7 +933,7 @@ fn a_handle_is_not_shared_for_certain_after_a_message_without_a_direction() {
 // --- Signs of loss -------------------------------------------------------------------------------------------------------
 
 #[test]
-fn a_sign_is_for_the_call_at_its_place_once_that_is_known() {
+fn an_indication_waits_for_the_call_at_its_position() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE))]);
     for place in [1, 2] {
@@ -945,7 +945,7 @@ fn a_sign_is_for_the_call_at_its_place_once_that_is_known() {
 }
 
 #[test]
-fn a_sign_that_waits_when_the_connection_ends_is_told_and_is_for_no_call() {
+fn an_indication_still_waiting_at_the_end_names_no_call() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE))]);
     play.step(Passive, nak(Active, 2));
@@ -956,7 +956,7 @@ fn a_sign_that_waits_when_the_connection_ends_is_told_and_is_for_no_call() {
 }
 
 #[test]
-fn a_sign_before_the_first_message_of_a_connection_is_told_if_there_is_one() {
+fn an_indication_before_the_first_message_waits_for_one() {
     for (calls, expected) in [(&[][..], &[][..]), (&[(Active, call(1, &NONE))], &[Some(1)])] {
         let mut play = Play::unknown(true);
         play.step(Passive, nak(Active, 2));
@@ -984,7 +984,7 @@ fn a_sign_for_what_was_missed_is_for_no_call() {
 
 /// Version 2: a call in three Sends, and a grant between them.
 #[test]
-fn a_sign_for_any_part_of_a_call_is_for_that_call() {
+fn an_indication_for_any_part_belongs_to_its_call() {
     let payload = call_of(1, NFS);
     let [first, second] = [&payload[..4], &payload[4..8]].map(|part| message_a(1, MORE, part));
     let (grant, last) = (words(&[0, 2, 32, 1, 0, 0, 0, 0, 0]), message_a(1, 0, &payload[8..]));
@@ -1002,7 +1002,7 @@ fn a_sign_for_any_part_of_a_call_is_for_that_call() {
 
 /// Responses have numbers of the other end over InfiniBand, and of their sender over iWARP.
 #[test]
-fn a_response_has_a_place_of_its_own_over_iwarp_only() {
+fn only_over_iwarp_has_a_response_its_own_position() {
     for (carrier, xid) in [(Carrier::RoceV2, Some(2)), (Carrier::Iwarp, Some(1))] {
         let mut play = Play::new(true);
         play.connection.carrier = carrier;
@@ -1022,7 +1022,7 @@ const fn again(from: Side, place: u64) -> OperationKind<'static> {
 }
 
 #[test]
-fn a_packet_that_is_sent_again_is_a_step_of_its_sender() {
+fn a_retransmitted_packet_is_a_step_of_its_sender() {
     let mut play = Play::new(true);
     play.steps = StepsWanted::All;
     play.sends(&[(Active, call(1, &NONE))]);
@@ -1064,7 +1064,7 @@ fn a_sign_for_a_grant_is_for_no_call() {
 
 /// A sign that belongs to no known RPC may belong to each that waited at that time.
 #[test]
-fn a_sign_that_may_be_for_an_rpc_leaves_the_signs_that_are() {
+fn an_uncertain_indication_leaves_the_certain_ones() {
     for (name, at, unassigned) in [
         ("before the call", 0, 0),
         ("between call and reply", 1, 1),
@@ -1113,7 +1113,7 @@ fn end_of_a_call(before: &[Vec<u8>], (flags, is_whole): (u32, bool)) -> Message 
 }
 
 #[test]
-fn a_message_that_cannot_be_read_leaves_the_parts_around_it_together() {
+fn an_unreadable_message_does_not_separate_the_parts_around_it() {
     let first = message_a(1, MORE, &call_of(1, NFS)[..4]);
     let unreadable = words(&[1, 2, 32, 77, 0]);
     let last = end_of_a_call(&[first, unreadable], (0, true));
@@ -1122,7 +1122,7 @@ fn a_message_that_cannot_be_read_leaves_the_parts_around_it_together() {
 }
 
 #[test]
-fn a_send_without_its_end_goes_on_with_a_stream_that_is_open_unless_more_comes() {
+fn a_send_without_its_end_continues_an_open_stream() {
     let first = message_a(1, MORE, &call_of(1, NFS)[..4]);
     let last = end_of_a_call(std::slice::from_ref(&first), (0, false));
     assert_eq!((last.captured, last.earlier_missing()), (Captured::Head, Some(NotRebuilt::Earlier)));
@@ -1131,7 +1131,7 @@ fn a_send_without_its_end_goes_on_with_a_stream_that_is_open_unless_more_comes()
 }
 
 #[test]
-fn of_a_stream_16_mebibytes_are_kept_and_no_octet_more() {
+fn at_most_16_mebibytes_of_a_stream_are_kept() {
     let keeps = |more: usize| {
         let mut sequence = Sequence::default();
         let (start, rest) = (words(&call_of(1, NFS)), vec![0; (16 << 20) - 40 + more]);
@@ -1155,7 +1155,7 @@ fn of_the_parts_behind_a_cut_one_nothing_is_kept() {
 }
 
 #[test]
-fn the_packets_of_all_parts_of_a_call_are_its_steps() {
+fn packets_of_all_parts_are_steps_of_the_call() {
     let mut play = Play::unknown(true);
     play.steps = StepsWanted::All;
     let payload = call_of(1, NFS);
@@ -1171,7 +1171,7 @@ fn the_packets_of_all_parts_of_a_call_are_its_steps() {
 // --- What a connection carries -------------------------------------------------------------------------------------------
 
 #[test]
-fn only_a_send_that_can_be_nothing_else_tells_what_a_connection_carries() {
+fn only_an_unmistakable_send_identifies_rpc_over_rdma() {
     let null = call(1, &NONE);
     let no_credit = words(&[&[1, 1, 0, NOMSG][..], &reply_chunk(7, 24)].concat());
     let rest = message(1, NOMSG, &reply_chunk(7, 24), &[5]);
@@ -1208,7 +1208,7 @@ fn a_connection_is_whole_where_nothing_was_passed_over() {
 }
 
 #[test]
-fn who_answers_a_read_or_was_passed_over_or_missed_is_not_heard_by_that() {
+fn only_messages_and_requests_show_that_an_end_is_heard() {
     for kind in [write(7, 0, &[1]), read(1, 7, 4), response(1, &[1]), LOST] {
         let mut play = Play::unknown(false);
         play.step(Passive, kind);
@@ -1263,7 +1263,7 @@ fn all_that_waits_is_counted_as_held() {
 }
 
 #[test]
-fn of_a_call_its_octets_its_segments_and_where_each_response_goes_are_held() {
+fn memory_of_a_call_counts_octets_segments_and_responses() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &read_chunk(40, 8, 4)))]);
     let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
@@ -1296,7 +1296,7 @@ fn what_is_answered_is_held_no_more() {
 
 /// Packets of an RPC take memory too, if they are kept.
 #[test]
-fn of_the_packets_of_a_call_that_is_answered_none_is_held() {
+fn an_answered_call_keeps_no_packets() {
     let mut play = Play::new(true);
     play.steps = StepsWanted::All;
     play.sends(&[(Active, call(1, &write_chunk(7, 1000)))]);
@@ -1310,7 +1310,7 @@ fn of_the_packets_of_a_call_that_is_answered_none_is_held() {
 
 /// The memory is needed, and the capture goes on: a later copy of the reply would end the RPC.
 #[test]
-fn a_reply_that_was_refused_is_let_go_as_a_reply() {
+fn memory_pressure_ends_an_rpc_with_its_refused_reply() {
     for (excess, told) in [(0, 0), (1, 1)] {
         let mut play = Play::new(true);
         play.sends(&[(Active, call(1, &NONE)), (Passive, reply(1))]);

@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_is_provided_is_the_requesters_turn_until_it_is_pulled() {
+    fn a_provided_reply_is_requester_time_until_read() {
         let mut timeline = called();
         timeline.reply(span(at(3, 103), at(4, 107)));
         timeline = timeline.provided();
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_could_be_used_only_late_takes_no_time() {
+    fn a_packet_usable_only_late_takes_no_time() {
         let mut timeline = called();
         timeline.write(at(9, 200), None);
         timeline.write(at(3, 110), None);
@@ -611,7 +611,7 @@ mod tests {
 
     /// Packets of the RPC came later than the copy of the reply that was accepted.
     #[test]
-    fn a_reply_that_arrived_before_the_latest_packet_takes_no_more_time() {
+    fn a_reply_accepted_before_later_packets_adds_no_time() {
         let mut timeline = called();
         timeline.reply(span(at(3, 103), at(4, 107)));
         timeline.write(at(6, 115), None);
@@ -624,7 +624,7 @@ mod tests {
 
     /// A packet that was retransmitted later than the Send that completes the RPC.
     #[test]
-    fn only_a_packet_that_came_later_than_the_reply_is_recovered_after_it() {
+    fn only_packets_retransmitted_after_the_reply_are_recovered_later() {
         let is_recovered = |resent: Option<u64>, frame| {
             let mut timeline = called();
             resent.into_iter().for_each(|time| timeline.recover(RecoveryKind::SentAgain, AgainFor::Loss, at(5, time)));

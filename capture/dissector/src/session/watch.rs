@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_the_last_write_or_the_first_unanswered_read_was_refused() {
+    fn the_last_write_or_first_unanswered_read_was_refused() {
         let mut aims = Aims::default();
         aims.push(1, aimed(Some(1), 1));
         aims.push(2, aimed(None, 2));

@@ -209,7 +209,7 @@ mod tests {
     ];
 
     #[test]
-    fn captured_frames_are_right_and_each_changed_octet_makes_them_wrong() {
+    fn every_changed_octet_makes_a_captured_icrc_wrong() {
         for (hex, bth) in ETHERNET.into_iter().zip([42, 54, 54]) {
             let mut frame = octets(hex);
             assert_eq!(verdict(1, &frame), Some(CrcVerdict { icrc: true, vcrc: None }));

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_stand_before_the_private_data_of_the_rdma_ip_cm_service_only() {
+    fn only_the_rdma_ip_cm_service_prefixes_addresses() {
         for (service, begins) in [([0, 0, 0, 0, 1, 6, 0x4e, 0xc1], 200), ([0, 0, 0, 0, 2, 6, 0x4e, 0xc1], 164)] {
             let mut octets = datagram(0x10);
             let mad = &mut octets[transport::LEN + DETH_LEN..];

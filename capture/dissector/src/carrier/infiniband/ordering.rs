@@ -1185,7 +1185,7 @@ mod tests {
     /// The requests wait for an earlier packet. The sender goes back once, to the second response of the first RDMA
     /// Read.
     #[test]
-    fn rdma_reads_that_are_asked_for_again_while_they_wait_are_one_implied_nak() {
+    fn rdma_reads_repeated_while_waiting_are_one_implied_nak() {
         let mut ordering = begun();
         ordering.ask(Side::Active, 1, 768);
         ordering.ask(Side::Active, 4, 256);
@@ -1200,7 +1200,7 @@ mod tests {
 
     /// The first response is missing all the while. Others come, which the requester cannot take.
     #[test]
-    fn the_same_response_is_asked_for_once_more_after_a_time_out() {
+    fn a_response_may_be_requested_again_after_a_time_out() {
         let mut ordering = begun();
         ordering.set_ack_timeout(Some(67_000_000));
         for (time, request) in [(1, 0), (1, 1), (3, 0), (3, 1), (150, 2), (152, 0)] {
@@ -1215,7 +1215,7 @@ mod tests {
 
     /// The requests are retransmitted once before the sender has got the refusal, and then because of the refusal.
     #[test]
-    fn a_refused_packet_that_is_lost_once_more_is_no_missing_response() {
+    fn a_refused_packet_lost_again_is_no_missing_response() {
         for (refused, implied_naks) in [(Some(1), 0), (None, 1)] {
             let mut ordering = begun();
             for sequence in [0, 1] {
@@ -1239,7 +1239,7 @@ mod tests {
     /// The sender goes back to a request, and to the next one before the refusal of that arrives: the refusal may be of
     /// the copies from before, and so may the next refusal.
     #[test]
-    fn a_refusal_that_was_long_on_its_way_does_not_show_where_the_packet_was_lost() {
+    fn a_late_refusal_does_not_show_where_packets_were_lost() {
         use crate::carrier::recovery::MissingPacket;
         let runs = [(0, None), (1, Some(2)), (2, Some(4))];
         let at_once = [(0, Some(2)), (2, Some(4))];
@@ -1256,7 +1256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_was_taken_for_responses_of_a_smaller_mtu_is_late() {
+    fn a_request_hidden_by_a_guessed_mtu_is_late() {
         let mut ordering = Ordering::default();
         ordering.begin_at(Side::Active, 0);
         // Each has five responses of 4,096 octets, or ten of 2,048: the request with the number 5 comes last.
@@ -1268,7 +1268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_was_taken_for_responses_of_a_smaller_mtu_is_missed() {
+    fn a_request_hidden_by_a_guessed_mtu_is_missed() {
         // Each has ten responses of 2,048 octets. The capture lacks the request with the number 10.
         for (length, missed) in [(4096, 15), (2048, 10), (1024, 0)] {
             let mut ordering = Ordering::default();
@@ -1284,7 +1284,7 @@ mod tests {
 
     /// No response shows the path MTU, and then the requests end: there may have been one among the responses.
     #[test]
-    fn a_guessed_mtu_that_nothing_shows_leaves_open_whether_a_request_was_missed() {
+    fn an_unconfirmed_mtu_leaves_missed_requests_open() {
         for is_shown in [false, true] {
             let mut ordering = Ordering::default();
             ordering.begin_at(Side::Active, 0);
@@ -1300,7 +1300,7 @@ mod tests {
 
     /// A capture that begins late and ends with the responses to a Read request, which show the path MTU.
     #[test]
-    fn what_follows_responses_that_show_the_mtu_is_neither_missed_nor_late() {
+    fn nothing_is_missed_after_responses_that_show_the_mtu() {
         let mut ordering = Ordering::default();
         ordering.begin_at(Side::Active, 0);
         ordering.ask(Side::Active, 0, 4096);
@@ -1315,7 +1315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_before_the_first_request_shows_that_the_capture_lacks_one() {
+    fn an_acknowledgement_before_the_first_request_shows_a_missed_one() {
         for (first, lacks) in [(8, 1), (7, 0)] {
             let mut ordering = Ordering::default();
             assert_eq!(ordering.give(Side::Active, ACKNOWLEDGE, 7, &[0x1f, 0, 0, 0]), 0);
@@ -1326,7 +1326,7 @@ mod tests {
 
     /// Four responses, of which some are there, and a later acknowledgement by the other end.
     #[test]
-    fn responses_before_what_was_acknowledged_or_refused_were_missed_if_they_were_not_seen() {
+    fn unseen_responses_before_an_acknowledgement_were_missed() {
         for (seen, last, missed) in [
             (0..4, None, 0),
             (0..3, None, 0),
@@ -1350,7 +1350,7 @@ mod tests {
     }
 
     #[test]
-    fn after_more_repetitions_than_a_sender_would_send_its_numbers_begin_anew() {
+    fn after_too_many_repetitions_packet_numbers_begin_anew() {
         let mut ordering = begun();
         for sequence in 0..1000 {
             ordering.give(Side::Active, SEND, sequence, &[]);
@@ -1367,7 +1367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_further_away_than_any_window_is_for_no_request() {
+    fn a_response_beyond_every_window_matches_no_request() {
         for (number, orphans) in [((1 << 20) - 1, 0), (1 << 20, 1), (1 << 22, 1)] {
             let mut ordering = begun();
             ordering.give(Side::Passive, READ_MIDDLE, number, &[0; 256]);
@@ -1377,7 +1377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_with_more_than_was_asked_for_is_an_orphan() {
+    fn a_response_longer_than_its_request_is_unmatched() {
         let mut ordering = begun();
         ordering.ask(Side::Active, 0, 100);
         ordering.give(Side::Passive, READ_MIDDLE, 0, &[0; 256]);

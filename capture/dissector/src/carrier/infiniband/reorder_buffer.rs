@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_in_the_place_of_another_takes_its_room_too() {
+    fn a_replaced_packet_frees_its_octets() {
         let mut packets = Packets::default();
         for size in [1000, 2000, 500] {
             packets.insert(1, held(size));

@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn late_packets_that_divide_a_hole_again_and_again_leave_32() {
+    fn late_packets_divide_a_gap_into_at_most_32() {
         let mut stream = RequestStream::default();
         stream.remember_hole(0, 1 << 20);
         for number in (1..20_000).step_by(2) {

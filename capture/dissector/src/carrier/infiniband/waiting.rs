@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_one_of_the_numbers_of_its_request_whichever_came_first() {
+    fn answers_have_a_number_of_their_request_in_either_order() {
         for (first, last, sequence, is_answer) in
             [(100, 100, 100, true), (100, 103, 103, true), (100, 103, 104, false), (100, 103, 99, false)]
         {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_request_may_have_a_response_of_256_octets_for_each_of_its_numbers() {
+    fn a_read_request_has_one_number_per_256_octets() {
         for (length, numbers) in [(0u32, 1), (256, 1), (257, 2), (4096, 16)] {
             let octets = [&[0x0c][..], &[0; 23], &length.to_be_bytes()].concat();
             assert_eq!(span(&Transport::decode(&octets, octets.len()).unwrap()), numbers);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_the_specification_are_right_and_each_change_makes_them_wrong() {
+    fn every_changed_octet_makes_the_figures_of_rfc_5044_wrong() {
         for (mut fpdu, place) in [(figure_5(), 0), (figure_6(), 0x1ec)] {
             let markers = Markers::At(0);
             assert_eq!(markers.fpdu_length(place, &fpdu), Some(fpdu.len()));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_set_up_frame_that_is_cut_what_is_missing_is_not_taken_for_absent() {
+    fn private_data_of_a_cut_setup_frame_is_not_absent() {
         let request = [&b"MPA ID Req Frame"[..], &[0x10, 2, 0, 6, 0x80, 0x20, 0x40, 0x10, 8, 9]].concat();
         for length in Setup::LEN..request.len() {
             let setup = Setup::decode(&request[..length]).unwrap();

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rdma_write_begins_once_and_a_terminate_is_the_only_one() {
+    fn an_rdma_write_begins_once_and_terminate_comes_once() {
         let mut rdmap = Rdmap::default();
         let mut take = |segment| given(&mut rdmap, &received(Side::Active, segment, 0, 0));
         for (last, expected) in [(false, "Write true"), (true, "Write false"), (true, "Write true")] {

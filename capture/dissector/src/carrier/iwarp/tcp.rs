@@ -777,7 +777,7 @@ mod tests {
     use Side::{Active, Passive};
 
     #[test]
-    fn octets_come_in_order_and_once_across_the_end_of_the_numbers() {
+    fn octets_come_once_and_in_order_across_number_wraparound() {
         let mut taken = Taken::default();
         let begin = 0xffff_fffc;
         taken.flagged(Active, begin - 1, 0, 0x02, "");
@@ -817,7 +817,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_and_never_came_is_given_up_and_nothing_else() {
+    fn only_acknowledged_octets_that_never_came_are_given_up() {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "").flagged(Passive, 499, 100, 0x12, "");
         taken.take(Active, 104, 500, "efgh");
@@ -866,7 +866,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_a_hole_that_an_acknowledgement_names_is_a_fast_retransmission() {
+    fn filling_a_gap_that_sack_names_is_a_fast_retransmission() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         let shown = shown(&[
             data(1000, 100),
@@ -885,7 +885,7 @@ mod tests {
     }
 
     #[test]
-    fn without_such_an_acknowledgement_only_a_long_silence_is_a_time_out() {
+    fn without_sack_only_a_long_silence_is_a_time_out() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         for (silence, cause) in [
             (5, RecoveryKind::CauseNotSeen),
@@ -962,7 +962,7 @@ mod tests {
 
     /// The sender had not yet got the acknowledgement.
     #[test]
-    fn what_was_acknowledged_and_is_sent_again_shows_no_loss_of_unknown_cause() {
+    fn retransmitting_acknowledged_octets_shows_no_loss() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         for (acknowledged, expected) in [(100, vec![RecoveryKind::CauseNotSeen]), (104, vec![])] {
             let acknowledgement = (1001, Passive, [500, acknowledged], &[][..], "");
@@ -973,7 +973,7 @@ mod tests {
 
     /// The capture lacks the acknowledgement of the first segment, which came late.
     #[test]
-    fn a_sender_that_goes_on_after_a_time_out_sooner_than_its_timer_has_been_answered() {
+    fn a_sender_that_goes_on_before_its_timer_was_acknowledged() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         let timed_out = |silence: u64| RecoveryKind::TimedOut { silence: silence * 1_000_000 };
         use RecoveryKind::SentAgain;

@@ -77,7 +77,7 @@ mod tests {
 
     /// The DDP control octet and opcode of a segment: tagged for a Write and a Read response, untagged for a Read request.
     #[test]
-    fn what_is_refused_is_an_access_to_memory_of_the_kind_that_it_names() {
+    fn a_terminate_names_the_kind_of_memory_access_refused() {
         let refused = |kind: &[u8], control: u8, ddp: [u8; 2]| {
             // Read requests are in queue 1.
             let header = [&ddp[..], &[0, 0, 0, 0, 0, 0, 0, 1], &[0; 8]].concat();

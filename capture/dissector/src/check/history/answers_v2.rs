@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_due_if_the_broken_rules_agree_on_it() {
+    fn an_answer_is_due_if_all_broken_rules_agree() {
         use Severity::{Error, Warning};
         let bad_xdr = format!("list-flag {:?}", XDR.unwrap());
         for (findings, expected) in [
@@ -221,7 +221,7 @@ mod tests {
 
     /// Headers that end early.
     #[test]
-    fn an_error_or_a_reply_that_cannot_be_read_seems_to_answer() {
+    fn an_unreadable_error_or_reply_seems_to_answer() {
         for (family, words, expected) in [
             (Family::A, &[9, 2, 1, 0, 0, 0, 1][..], false),
             (Family::A, &[9, 2, 1, 0, 1, 0, 1], true),

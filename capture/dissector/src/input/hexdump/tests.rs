@@ -223,7 +223,7 @@ fn what_is_no_dump_is_said_with_its_place() {
 }
 
 #[test]
-fn a_byte_order_mistake_in_the_message_is_not_turned_round() {
+fn a_byte_order_mistake_of_the_sender_is_kept() {
     // xxd says the order of octets: a version in the wrong order is the sender's mistake.
     let send = octets("00000000: 44d1 38ec 0100 0000 8000 0000 0000 0000  ....");
     assert_eq!(send[4..8], [1, 0, 0, 0]);
