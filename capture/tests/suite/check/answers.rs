@@ -26,7 +26,7 @@ pub(crate) const CASES: &[Case] = &[Case {
 }];
 
 #[test]
-fn a_request_that_is_to_be_refused_is_not_to_be_replied_to_or_refused_otherwise() {
+fn a_request_due_an_error_gets_exactly_that_error() {
     let version = words(&[XID, 1, 32, ERROR, 1, 1, 1]);
     let reply = message(MSG, XID, &Lists::default(), &reply(XID, &[]));
     for (answer, expected) in [
@@ -47,7 +47,7 @@ fn a_request_that_is_to_be_refused_is_not_to_be_replied_to_or_refused_otherwise(
 /// `RDMA_DONE` of version 1 may be anything in another version, and so may a message that cannot be decoded as an
 /// error.
 #[test]
-fn a_send_of_another_version_may_be_refused_whatever_its_procedure() {
+fn a_send_of_another_version_may_always_be_refused() {
     for procedure in [0, 3, ERROR] {
         let mut trace = Trace::new();
         trace.send(Client, &words(&[XID, 7, 32, procedure, 0, 0, 0]));
@@ -74,7 +74,7 @@ fn two_damaged_calls_of_the_server_may_both_be_refused() {
 
 /// An answer does not tell which of several Sends of one XID it is for.
 #[test]
-fn an_answer_that_may_be_for_one_send_or_another_is_not_judged() {
+fn an_answer_that_fits_two_sends_is_not_judged() {
     let answer = || message(MSG, XID, &Lists::default(), &reply(XID, &[]));
     let mismatch = patched(null_message(), 28, 8);
     for (sends, answers) in [
@@ -94,7 +94,7 @@ fn an_answer_that_may_be_for_one_send_or_another_is_not_judged() {
 }
 
 #[test]
-fn each_reply_to_a_call_that_was_sent_many_times_answers_one_of_them() {
+fn a_repeated_call_may_have_as_many_replies() {
     for (replies, expected) in [(20, None), (21, Some("reply-unexpected"))] {
         let mut trace = Trace::new();
         (0..20).for_each(|_| trace.send(Client, &null_message()));
@@ -105,7 +105,7 @@ fn each_reply_to_a_call_that_was_sent_many_times_answers_one_of_them() {
 }
 
 #[test]
-fn a_reply_of_the_client_to_no_call_is_an_answer_all_the_same() {
+fn a_reply_to_no_call_is_not_also_unanswered() {
     let mut trace = Trace::new();
     trace.send(Client, &message(MSG, 50, &Lists::default(), &reply(50, &[])));
     trace.null(0x99);
@@ -115,7 +115,7 @@ fn a_reply_of_the_client_to_no_call_is_an_answer_all_the_same() {
 }
 
 #[test]
-fn a_reply_is_for_the_call_and_not_for_a_bad_send_of_the_same_xid() {
+fn a_reply_answers_the_call_not_a_bad_send() {
     for (slug, bad) in dropped() {
         for both in [[&bad, &null_message()], [&null_message(), &bad]] {
             let mut trace = Trace::new();
@@ -147,7 +147,7 @@ fn a_reply_is_for_the_call_and_not_for_a_bad_send_of_the_same_xid() {
 }
 
 #[test]
-fn a_damaged_copy_of_a_call_has_an_answer_of_its_own() {
+fn a_damaged_copy_of_a_call_has_its_own_answer() {
     let refusal = words(&[XID, 1, 32, ERROR, 2]);
     let reply = message(MSG, XID, &Lists::default(), &reply(XID, &[]));
     for (slug, damaged) in [
@@ -171,7 +171,7 @@ fn a_damaged_copy_of_a_call_has_an_answer_of_its_own() {
 }
 
 #[test]
-fn an_answer_that_may_have_been_lost_is_said_to_be() {
+fn a_missing_answer_says_that_it_may_be_lost() {
     let says = |goes_on: bool| {
         let mut trace = Trace::new();
         trace.send(Client, &patched(null_message(), 12, 7));
@@ -211,7 +211,7 @@ fn a_requester_that_leaves_at_once_is_owed_nothing() {
 }
 
 #[test]
-fn an_xid_mismatch_and_octets_after_a_long_call_are_answered_either_way() {
+fn xid_mismatches_and_trailing_octets_allow_either_answer() {
     let mut trace = Trace::new();
     trace.send(Client, &patched(null_message(), 28, 8));
     trace.answer();
@@ -260,7 +260,7 @@ fn who_sent_the_frame_that_breaks_a_rule_is_named() {
 
 /// The answer may be among the missing packets, although every Send is there.
 #[test]
-fn where_packets_are_missing_or_stray_nobody_is_said_not_to_have_answered() {
+fn missing_or_unmatched_packets_excuse_a_missing_answer() {
     let spoils: [(Make, bool); 5] = [
         (|_| {}, true),
         (
@@ -312,7 +312,7 @@ fn where_packets_are_missing_or_stray_nobody_is_said_not_to_have_answered() {
 
 /// Little memory is left for calls that wait, so the call that the dissector gave up may be the one that is answered.
 #[test]
-fn where_a_call_was_given_up_nobody_is_said_not_to_have_answered() {
+fn a_dropped_call_excuses_a_missing_answer() {
     for (memory, is_due) in [(8192, false), (Config::default().memory, true)] {
         let mut trace = Trace::new();
         for xid in 50..70 {
@@ -328,7 +328,7 @@ fn where_a_call_was_given_up_nobody_is_said_not_to_have_answered() {
 
 /// The client acknowledges or refuses an answer that the capture lacks, and nothing comes after it.
 #[test]
-fn an_answer_that_only_its_receiver_shows_is_not_said_to_be_missing() {
+fn an_answer_shown_by_its_receiver_is_not_missing() {
     let shows: [Make; 3] = [
         |_| {},
         |trace| trace.acknowledge(Client),

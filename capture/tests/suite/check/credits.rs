@@ -73,7 +73,7 @@ fn not_ready(trace: &Trace) -> (Vec<(&'static str, Severity, Blame)>, u64) {
 }
 
 #[test]
-fn a_reply_refused_for_long_or_until_the_end_is_an_error_and_another_a_hazard() {
+fn a_reply_refused_for_long_is_an_error() {
     let found = |severity| (vec![("reply-not-ready", severity, Blame::Sender)], 0);
     for (times, severity) in [(1, Severity::Hazard), (6, Severity::Hazard), (7, Severity::Error)] {
         let mut trace = Trace::new();
@@ -93,7 +93,7 @@ fn a_reply_refused_for_long_or_until_the_end_is_an_error_and_another_a_hazard() 
 
 /// Each of these may have taken the Receive that was posted for the reply, or is not known to be a reply.
 #[test]
-fn a_requester_is_not_blamed_for_a_receive_that_something_else_may_have_taken() {
+fn another_message_may_have_consumed_the_receive() {
     let unjudged = (Vec::new(), 1);
     let reply_before = |trace: &mut Trace, reply: Vec<u8>| {
         trace.send(Server, &reply);
@@ -197,7 +197,7 @@ fn a_refused_request_gives_its_credit_back_once() {
 
 /// The session keeps 4096 calls of both ends, the checker as many of each.
 #[test]
-fn the_reply_to_a_call_that_was_given_up_frees_its_credit() {
+fn the_reply_to_a_dropped_call_frees_its_credit() {
     for (granted, calls, callbacks) in [(5000, 4600, 0), (4100, 4000, 300)] {
         let mut trace = Trace::new();
         let granting = |xid| patched(message(MSG, xid, &Lists::default(), &reply(xid, &[])), 8, granted);
@@ -273,7 +273,7 @@ fn what_is_not_answered_holds_no_credit() {
 }
 
 #[test]
-fn the_reply_to_a_call_that_was_sent_twice_frees_its_credit() {
+fn the_reply_to_a_repeated_call_frees_its_credit() {
     let mut trace = Trace::new();
     for xid in 100..100 + 3 * GRANTED {
         trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
@@ -296,7 +296,7 @@ fn replies_that_are_pulled_hold_no_credit_of_their_own() {
 }
 
 #[test]
-fn without_its_set_up_what_is_longer_than_the_least_threshold_is_not_judged() {
+fn without_setup_sends_above_the_least_threshold_are_not_judged() {
     for (length, expected) in [(1024, 0), (1028, 1)] {
         let mut trace = Trace::new();
         trace.acknowledge(Client);
@@ -309,7 +309,7 @@ fn without_its_set_up_what_is_longer_than_the_least_threshold_is_not_judged() {
 }
 
 #[test]
-fn a_reply_that_was_missed_makes_no_call_one_too_many() {
+fn a_missed_reply_exceeds_no_credits() {
     let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
     trace.null(XID);
     // The first reply is missed; the client goes on, and acknowledges it.
@@ -327,7 +327,7 @@ fn a_reply_that_was_missed_makes_no_call_one_too_many() {
 
 /// `ERR_CHUNK` may be for want of a Reply chunk; a call that breaks a rule got it for that.
 #[test]
-fn a_long_call_that_is_wrong_itself_is_not_refused_for_want_of_a_reply_chunk() {
+fn a_wrong_long_call_is_not_missing_its_reply_chunk() {
     for (length, expected) in
         [(5, &["reply-chunk-missing"][..]), (8, &["read-roundup", "reply-chunk-missing"]), (12, &["read-length"])]
     {
@@ -344,7 +344,7 @@ fn a_long_call_that_is_wrong_itself_is_not_refused_for_want_of_a_reply_chunk() {
 }
 
 #[test]
-fn a_call_that_is_refused_without_a_reply_chunk_may_have_needed_none() {
+fn a_refused_call_may_have_needed_no_reply_chunk() {
     let mut trace = Trace::new();
     trace.send(Client, &null_message());
     trace.refuse(1);
@@ -354,7 +354,7 @@ fn a_call_that_is_refused_without_a_reply_chunk_may_have_needed_none() {
 
 /// The second reply frees no credit of another call.
 #[test]
-fn two_replies_to_a_call_that_was_sent_twice_free_one_credit() {
+fn two_replies_to_a_repeated_call_free_one_credit() {
     for (more, is_exceeded) in [(GRANTED - 1, false), (GRANTED, true)] {
         let mut trace = Trace::new();
         for xid in [XID, XID, 8] {

@@ -127,7 +127,7 @@ fn the_xid_of_a_long_message_is_judged_too() {
 }
 
 #[test]
-fn a_reply_may_repeat_the_wrong_xid_of_its_call_and_no_other() {
+fn a_reply_may_repeat_only_the_wrong_xid_called() {
     let call = patched(message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID)), 48, 8);
     let inline = |xid| message(MSG, XID, &Lists::reply(&[segment(0)]), &reply(xid, &[]));
     for (in_chunk, xid, of_reply) in [(false, 8, 0), (false, 9, 1), (true, 8, 0), (true, 9, 1)] {
@@ -147,7 +147,7 @@ fn a_reply_may_repeat_the_wrong_xid_of_its_call_and_no_other() {
 }
 
 #[test]
-fn what_an_end_sends_that_may_be_a_call_excuses_no_error_of_another_xid() {
+fn a_possible_call_excuses_only_errors_of_its_xid() {
     for (damaged, is_accused) in [(50, false), (51, true)] {
         let mut trace = Trace::new();
         // The call that it answers may come late.
@@ -173,7 +173,7 @@ fn what_an_end_sends_that_may_be_a_call_excuses_no_error_of_another_xid() {
 
 /// Of a connection that was joined later, whoever calls a program that is known is the client.
 #[test]
-fn an_error_that_answers_nothing_is_judged_where_the_client_is_known() {
+fn an_unmatched_error_is_judged_where_the_client_is_known() {
     let joined = |callback_only: bool, by| {
         let mut trace = Trace::new();
         if callback_only {
@@ -204,7 +204,7 @@ fn an_error_that_answers_nothing_is_judged_where_the_client_is_known() {
 }
 
 #[test]
-fn an_error_of_the_client_for_a_long_reply_is_that_of_a_requester() {
+fn a_client_error_for_a_long_reply_breaks_a_rule() {
     let in_reply_chunk: Make = |trace| trace.long_reply(24);
     let in_read_chunk: Make = |trace| {
         provided(trace, XID);
@@ -221,7 +221,7 @@ fn an_error_of_the_client_for_a_long_reply_is_that_of_a_requester() {
 }
 
 #[test]
-fn a_client_that_refuses_a_damaged_call_of_the_server_is_no_requester() {
+fn a_client_may_refuse_a_damaged_callback() {
     let refusal = words(&[50, 1, 32, ERROR, 2]);
     let damaged = [
         patched(callback(50), 20, 255),
@@ -249,7 +249,7 @@ fn a_client_that_refuses_a_damaged_call_of_the_server_is_no_requester() {
 }
 
 #[test]
-fn an_error_of_another_xid_than_its_request_is_no_echo() {
+fn an_error_with_another_xid_is_no_echo() {
     let mut trace = Trace::new();
     trace.send(Client, &patched(null_message(), 20, 255));
     trace.send(Server, &words(&[XID + 1, 1, 32, ERROR, 2]));
@@ -267,7 +267,7 @@ fn an_error_of_another_xid_than_its_request_is_no_echo() {
 
 /// The session keeps this many calls; one that it gave up may be answered all the same.
 #[test]
-fn the_reply_to_a_call_that_was_given_up_is_not_unexpected() {
+fn the_reply_to_a_dropped_call_is_not_unexpected() {
     let mut trace = Trace::new();
     for xid in 0x1000..0x1000 + 4200 {
         trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
@@ -280,7 +280,7 @@ fn the_reply_to_a_call_that_was_given_up_is_not_unexpected() {
 
 /// A reply that answers nothing is proven by what the client sends after it.
 #[test]
-fn what_waits_for_its_proof_is_given_up_where_that_is_missed_and_not_where_the_other_end_is() {
+fn only_packets_missed_of_the_proving_end_drop_a_finding() {
     for (missed, expected) in [(None, 1), (Some(Server), 1), (Some(Client), 0)] {
         let mut trace = Trace::new();
         trace.null(XID);

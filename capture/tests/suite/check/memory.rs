@@ -189,7 +189,7 @@ fn a_read_whose_last_response_was_missed_was_not_refused() {
 }
 
 #[test]
-fn a_handle_that_the_responder_had_invalidated_may_be_gone_by_either() {
+fn either_end_may_have_removed_an_invalidated_handle() {
     let mut trace = Trace::new();
     for (xid, offset) in [(XID, 0), (8, 0x1000)] {
         let lists = Lists::reply(&[(MEMORY.0, offset, 100)]);
@@ -206,7 +206,7 @@ fn a_handle_that_the_responder_had_invalidated_may_be_gone_by_either() {
 /// A responder may invalidate any handle of the call that it answers (RFC 8797 section 4.1). That another call advertises it too is
 /// the doing of the requester.
 #[test]
-fn a_responder_may_invalidate_a_handle_of_its_call_that_another_call_shares() {
+fn a_responder_may_invalidate_a_handle_that_calls_share() {
     for calls in [[XID, 8], [8, XID]] {
         let mut trace = Trace::new();
         for xid in calls {
@@ -236,7 +236,7 @@ fn a_read_after_the_reply_is_outside_what_is_advertised() {
 }
 
 #[test]
-fn a_write_outside_that_was_refused_is_not_the_fault_of_who_refused_it() {
+fn refusing_an_outside_write_is_no_fault() {
     let refused = ("rdma-write-bounds", Severity::Hazard, Blame::Receiver);
     let outside = ("rdma-write-bounds", Severity::Error, Blame::Sender);
     for (number, expected) in [(0, vec![outside]), (1, vec![refused, outside])] {
@@ -258,7 +258,7 @@ fn broken_by_xid(packets: &[Packet]) -> Vec<(&'static str, Option<u32>)> {
 }
 
 #[test]
-fn each_provided_reply_is_read_and_notified_by_its_own_xid() {
+fn each_provided_reply_needs_its_own_read_and_done() {
     // Reading one reply is not reading the other.
     let mut trace = Trace::new();
     provided(&mut trace, XID);

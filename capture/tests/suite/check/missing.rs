@@ -38,7 +38,7 @@ fn what_is_missed_is_not_judged_and_counted() {
 
 /// The queue pair may serve another connection by then, until something can be read again.
 #[test]
-fn what_cannot_be_read_after_a_loss_breaks_no_rule_until_something_can() {
+fn unreadable_sends_after_a_loss_break_no_rule() {
     let malformed = |version| match version {
         Version::One => patched(null_message(), 20, 255),
         Version::A => a(A_MSG, XID, 0, &[0, 2], &[]),
@@ -63,7 +63,7 @@ fn what_cannot_be_read_after_a_loss_breaks_no_rule_until_something_can() {
 }
 
 #[test]
-fn a_call_that_nobody_can_read_may_have_advertised_what_is_used_and_be_what_is_answered() {
+fn an_unreadable_call_may_have_advertised_memory_and_been_answered() {
     let unreadable = message(MSG, XID, &Lists::reads(&[(68, (0xb00, 0, 100))]), &write3(XID, 100));
     for (is_readable, expected) in [(true, &["rdma-read-bounds", "reply-unexpected"][..]), (false, &["list-flag"])] {
         let mut trace = Trace::new();
@@ -81,7 +81,7 @@ fn a_call_that_nobody_can_read_may_have_advertised_what_is_used_and_be_what_is_a
 
 /// Too little memory is allowed to keep the RDMA Read until its call comes.
 #[test]
-fn a_read_captured_before_its_call_is_within_bounds_however_little_memory_there_is() {
+fn a_read_captured_early_is_within_bounds() {
     for (advertised, offset, expected) in [(0xb00, 0, 0), (0xb00, 9000, 1), (0xb01, 0, 1)] {
         let mut trace = Trace::new();
         let call = trace.packets.len();
@@ -115,7 +115,7 @@ fn judge_cut(packets: &[Packet], cut: impl Fn(usize) -> Option<usize>) -> (Vec<F
 const BEFORE_SEND: usize = 20 + 8 + 12;
 
 #[test]
-fn a_reply_whose_call_was_cut_in_its_credential_is_not_judged_by_that() {
+fn a_call_cut_in_its_credential_judges_no_reply() {
     // Two Write chunk words more than none; then the six words of the RPC call up to its procedure.
     let header = 28 + 24;
     for (credential, expected) in [(4, 1), (24, 0)] {
@@ -135,7 +135,7 @@ fn a_reply_whose_call_was_cut_in_its_credential_is_not_judged_by_that() {
 
 /// It may be the reply to a call with the same two XIDs, which the capture lacks.
 #[test]
-fn a_send_with_two_xids_is_not_judged_if_it_was_cut_before_it_shows_whether_it_is_a_reply() {
+fn an_xid_mismatch_without_a_direction_is_not_judged() {
     for (cut, expected) in [(28 + 7, (1, 0)), (28 + 8, (0, 1))] {
         let mut trace = Trace::new();
         let send = trace.packets.len();
@@ -149,7 +149,7 @@ fn a_send_with_two_xids_is_not_judged_if_it_was_cut_before_it_shows_whether_it_i
 
 /// The results would have to be read again for that, and with integrity protection they would begin elsewhere.
 #[test]
-fn a_result_in_a_later_chunk_shows_nothing_if_the_call_was_cut_before_its_credential() {
+fn a_call_cut_before_its_credential_judges_no_chunk() {
     let lists = Lists::writes(&[&[], &[segment(100)]]);
     let header = 28 + 8 + 24;
     for (cut, expected) in [(Some(BEFORE_SEND + header + 24), (1, 0)), (None, (0, 1))] {
@@ -166,7 +166,7 @@ fn a_result_in_a_later_chunk_shows_nothing_if_the_call_was_cut_before_its_creden
 }
 
 #[test]
-fn replies_of_the_client_that_were_cut_before_they_show_that_they_are_take_no_credits() {
+fn cut_replies_of_the_client_use_no_credits() {
     let mut trace = Trace::new();
     let first = trace.packets.len();
     for xid in 100..100 + 2 * GRANTED {
@@ -183,7 +183,7 @@ fn replies_of_the_client_that_were_cut_before_they_show_that_they_are_take_no_cr
 }
 
 #[test]
-fn the_chunks_of_a_reply_whose_call_was_cut_are_counted_as_not_judged() {
+fn a_reply_to_a_cut_call_has_unjudged_chunks() {
     for (cut, expected) in [(None, 0), (Some(BEFORE_SEND + 28 + 24 + 40), 1)] {
         let mut trace = Trace::new();
         let call = trace.packets.len();
@@ -196,7 +196,7 @@ fn the_chunks_of_a_reply_whose_call_was_cut_are_counted_as_not_judged() {
 }
 
 #[test]
-fn an_error_for_a_call_that_was_missed_has_no_chunks_to_be_judged() {
+fn an_error_for_a_missed_call_has_no_chunks() {
     let mut trace = Trace::new();
     let call = trace.packets.len();
     trace.send(Client, &null_message());
@@ -210,7 +210,7 @@ fn an_error_for_a_call_that_was_missed_has_no_chunks_to_be_judged() {
 
 /// 4096 frames after a finding nothing can be out of order with it any more.
 #[test]
-fn what_was_proven_long_before_anything_was_out_of_order_stands() {
+fn a_finding_long_before_any_disorder_stands() {
     for (later, expected) in [(4096, 0), (4097, 1)] {
         let mut trace = Trace::new();
         trace.null(XID);
@@ -232,7 +232,7 @@ fn what_was_proven_long_before_anything_was_out_of_order_stands() {
 
 /// Two calls share a handle, as far as the order of the two directions is known.
 #[test]
-fn where_packets_came_out_of_order_what_rests_on_their_order_is_not_judged() {
+fn rules_about_order_are_not_judged_in_disorder() {
     for is_swapped in [false, true] {
         let mut trace = Trace::new();
         for xid in [XID, 8] {
@@ -254,7 +254,7 @@ fn where_packets_came_out_of_order_what_rests_on_their_order_is_not_judged() {
 
 /// Two calls share a handle. If the server was not heard before them, a reply to the first may be missing unseen.
 #[test]
-fn a_call_before_the_first_message_of_its_server_may_have_been_answered() {
+fn a_call_before_the_server_is_heard_may_be_answered() {
     for is_heard in [false, true] {
         let mut trace = Trace::new();
         let joined = trace.packets.len();
@@ -274,7 +274,7 @@ fn a_call_before_the_first_message_of_its_server_may_have_been_answered() {
 }
 
 #[test]
-fn what_more_waits_for_its_proof_than_is_kept_is_counted() {
+fn unproven_findings_beyond_the_bound_are_counted() {
     let mut trace = Trace::new();
     trace.null(XID);
     (0..300).for_each(|_| trace.answer());
@@ -286,7 +286,7 @@ fn what_more_waits_for_its_proof_than_is_kept_is_counted() {
 
 /// Findings about a single Send, if the capture does not hold all of it.
 #[test]
-fn what_a_capture_lacks_of_a_send_is_not_wrong_with_it() {
+fn missing_parts_of_a_send_break_no_rule() {
     let call = message(NOMSG, XID, &Lists::reads(&[(0, segment(40))]), &[0; 3000]);
     let found = |cut: usize, missed: Option<usize>| {
         let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
@@ -320,7 +320,7 @@ fn what_a_capture_lacks_of_a_send_is_not_wrong_with_it() {
 
 /// An RDMA Write that a capture without the set-up has before the call that it is for.
 #[test]
-fn data_that_was_captured_too_early_is_not_said_to_be_unwritten() {
+fn data_captured_before_its_call_is_not_unwritten() {
     let mut trace = Trace::new();
     trace.packets.drain(..3);
     let call = trace.packets.len();
@@ -334,7 +334,7 @@ fn data_that_was_captured_too_early_is_not_said_to_be_unwritten() {
 
 /// The responder's data for a call was captured longer before the call than packets wait, or than there is room for.
 #[test]
-fn data_that_was_captured_long_before_its_call_is_not_said_to_be_unmoved() {
+fn data_captured_long_before_its_call_is_not_unmoved() {
     let of_data = ["write-roundup", "write-unwritten", "read-not-pulled"];
     for (case, memory) in crate::check::cases()
         .filter(|case| of_data.contains(&case.slug))
@@ -362,7 +362,7 @@ fn data_that_was_captured_long_before_its_call_is_not_said_to_be_unmoved() {
 
 /// The client's answer to a callback that nobody knows ends the wait for a hole; then all of the hole is late, a reply last.
 #[test]
-fn a_late_reply_does_not_show_that_no_data_is_late() {
+fn late_data_may_follow_a_late_reply() {
     for is_late in [false, true] {
         let mut trace = Trace::new();
         let first = trace.packets.len();
@@ -387,7 +387,7 @@ fn a_late_reply_does_not_show_that_no_data_is_late() {
 
 /// The capture has the first half of the data before the Send by which it recognises the connection, and before its call.
 #[test]
-fn data_from_before_a_connection_was_recognised_is_not_said_to_be_unwritten() {
+fn data_before_a_connection_is_recognised_is_not_unwritten() {
     let [first, second] = [MEMORY, (MEMORY.0 + 1, MEMORY.1)];
     let lists = Lists::writes(&[&[(first.0, first.1, 100), (second.0, second.1, 100)]]);
     for is_early in [false, true] {
@@ -444,7 +444,7 @@ fn data_that_was_missed_is_not_said_to_be_unmoved() {
 }
 
 #[test]
-fn calls_whose_replies_were_cut_before_they_show_that_they_are_hold_no_credits() {
+fn calls_with_cut_replies_use_no_credits() {
     // IPv4, UDP, BTH, the RPC-over-RDMA header, and the XID of the RPC message.
     const CUT: usize = 20 + 8 + 12 + 28 + 4;
     for (calls, expected) in [(4, None), (5, Some("credit-exceeded"))] {
@@ -473,7 +473,7 @@ fn calls_whose_replies_were_cut_before_they_show_that_they_are_hold_no_credits()
 }
 
 #[test]
-fn a_connection_joined_in_the_middle_breaks_no_rule_that_needs_its_beginning() {
+fn a_connection_joined_late_breaks_no_rule_about_beginnings() {
     let mut trace = Trace::new();
     trace.packets.clear();
     for xid in 10..60 {
@@ -510,7 +510,7 @@ fn a_provided_reply_whose_call_was_missed_breaks_no_rule() {
 
 /// The capture begins with what was sent last, and what was sent before that lacks the data of a reply.
 #[test]
-fn a_reply_from_before_the_first_packet_may_lack_its_data_unnoticed() {
+fn a_reply_older_than_the_capture_may_lack_its_data() {
     let mut trace = Trace::new();
     trace.packets.clear();
     trace.read_rpc(100, &[segment(100)], &[segment(100)]);
@@ -539,7 +539,7 @@ fn a_call_that_was_sent_again_hides_no_later_finding() {
 
 /// Of three packets of a Send that is longer than the threshold of 4096 octets, one is missing.
 #[test]
-fn a_send_of_which_packets_are_missing_is_not_judged_by_its_length() {
+fn a_send_with_missing_packets_has_no_judged_length() {
     let call = [write3(XID, 8000), octets(3, 8000)].concat();
     let mut trace = Trace::new();
     let first = trace.packets.len();
@@ -558,7 +558,7 @@ fn a_send_of_which_packets_are_missing_is_not_judged_by_its_length() {
 
 /// Two calls with one handle. The capture lacks the reply to the first, which an acknowledgement shows.
 #[test]
-fn a_call_whose_reply_was_missed_shares_its_handle_with_no_other() {
+fn a_call_with_a_missed_reply_shares_no_handle() {
     for (is_missed, acknowledges) in [(false, false), (true, false), (true, true)] {
         let mut trace = Trace::new();
         let call = |xid| message(MSG, xid, &Lists::writes(&[&[segment(3000)]]), &read3(xid, 3000));

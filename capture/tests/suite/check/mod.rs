@@ -138,7 +138,7 @@ fn every_rule_has_a_case() {
 }
 
 #[test]
-fn what_breaks_one_rule_breaks_no_other_and_its_twin_none_and_what_can_be_judged_is() {
+fn each_case_breaks_its_rule_alone_and_its_counterpart_none() {
     let mut wrong = Vec::new();
     for case in cases() {
         let besides: BTreeSet<&str> = case.besides.iter().copied().collect();

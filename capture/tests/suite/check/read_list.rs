@@ -152,7 +152,7 @@ fn long_write(position: u32, length: u32, answered: bool) -> (u64, Vec<Broken>) 
 }
 
 #[test]
-fn a_read_chunk_outside_the_arguments_is_not_said_to_be_no_item_too() {
+fn a_read_chunk_outside_the_arguments_breaks_one_rule() {
     // GETATTR: 44 octets before the handle, which are the last four.
     let getattr = call(XID, [100_003, 3, 1], &words(&[4, 0xfeed]));
     for (position, expected) in [
@@ -183,7 +183,7 @@ fn a_read_chunk_outside_the_arguments_is_not_said_to_be_no_item_too() {
 }
 
 #[test]
-fn read_chunks_in_a_reply_are_no_items_of_a_call() {
+fn read_chunks_in_a_reply_break_only_their_own_rule() {
     let mut trace = Trace::new();
     let reply = read3_reply_with_integrity(&octets(2, 100));
     trace.rpc(&Lists::default(), &read3_with_integrity(), &Lists::reads(&[(24, segment(4))]), &reply);
@@ -192,7 +192,7 @@ fn read_chunks_in_a_reply_are_no_items_of_a_call() {
 }
 
 #[test]
-fn a_data_item_beside_a_long_call_is_judged_when_it_is_answered() {
+fn data_items_of_a_long_call_are_judged_when_answered() {
     // The second entry of the Read list; the call is the sixth packet.
     let (at, call) = (Some(44), 6);
     assert_eq!(long_write(WRITE3_POSITION, 5, true), (0, vec![]));
@@ -203,7 +203,7 @@ fn a_data_item_beside_a_long_call_is_judged_when_it_is_answered() {
 }
 
 #[test]
-fn a_reply_that_nobody_reads_is_a_hazard_until_one_is_read() {
+fn an_unread_reply_is_a_hazard_until_one_is_read() {
     let provided = |trace: &mut Trace, xid| {
         trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
         trace.send(Server, &message(NOMSG, xid, &Lists::reads(&[(0, (xid, 0, 24))]), &[]));

@@ -41,7 +41,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn private_data_that_is_too_short_or_of_another_version_is_told_apart() {
+fn short_private_data_and_other_versions_are_distinguished() {
     // The octets before it, what there is of it, and what is said. A connection request is answered with 196 octets.
     let all = [0xf6, 0xab, 0x0e, 0x18, 2, 1, 3, 3];
     for (before, length, expected) in [
@@ -67,7 +67,7 @@ fn private_data_is_judged_unless_there_are_no_messages() {
 
 /// RFC 8167 section 5.1: the server calls in the version that the client uses, once it has used one.
 #[test]
-fn a_call_of_the_server_in_another_version_breaks_the_rule_of_its_direction() {
+fn a_callback_in_another_version_breaks_the_reverse_rule() {
     // As soon as the client has called, and owed an answer.
     let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
     trace.send(Client, &null_message());
@@ -127,7 +127,7 @@ fn a_long_call_of_the_server_is_no_reply() {
 }
 
 #[test]
-fn private_data_is_judged_by_what_came_before_a_loss_and_by_the_messages_of_either_end() {
+fn any_message_before_a_loss_judges_private_data() {
     let mut trace = Trace::connected(&[], &[]);
     trace.null(1);
     let missed = trace.packets.len();

@@ -46,7 +46,7 @@ const NFS: [(&str, u64); 11] = [
 ];
 
 #[test]
-fn one_rule_is_broken_in_the_nfs_captures_and_all_rules_are_judged() {
+fn the_nfs_captures_break_one_rule_and_judge_all() {
     for (name, frame) in NFS {
         let (found, counts) = shipped(name);
         assert_eq!(found, [(frame, Severity::Error, "invalidate-foreign", 1)], "{name}");
@@ -58,7 +58,7 @@ fn one_rule_is_broken_in_the_nfs_captures_and_all_rules_are_judged() {
 }
 
 #[test]
-fn remote_invalidation_without_the_set_up_of_its_connection_is_once_not_judged() {
+fn without_setup_remote_invalidation_is_not_judged() {
     for (set_up, expected) in [(true, 0), (false, 1)] {
         let mut trace = Trace::new();
         // These tell that the two directions are one connection.
@@ -78,7 +78,7 @@ fn remote_invalidation_without_the_set_up_of_its_connection_is_once_not_judged()
 }
 
 #[test]
-fn private_data_that_the_capture_cut_is_neither_absent_nor_wrong() {
+fn cut_private_data_is_neither_absent_nor_wrong() {
     // The private data of the two ends: the octets before it, and its end in its frame; those of the other are shorter.
     for (name, request, reply) in [("nfs41", 262..270, 122..130), ("nfs3_ipv6", 282..290, 142..150)] {
         let records = transcode::capture(name);
@@ -183,7 +183,7 @@ fn memory_that_was_withdrawn_is_not_held_against_the_responder() {
 }
 
 #[test]
-fn of_what_linux_answered_beside_bad_sends_one_answer_is_wrong() {
+fn linux_answers_bad_sends_with_one_wrong_answer() {
     let (found, counts) = judged(&transcode::capture("same_xid"));
     let (of_client, of_server): (Vec<_>, Vec<_>) =
         found.iter().partition(|found| found.from == Address::V4([192, 0, 2, 2]));

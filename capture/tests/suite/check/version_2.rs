@@ -446,7 +446,7 @@ pub(crate) const CASES: &[Case] = &[
 
 /// Negotiation: a client begins with version 2, and a server of version 1 refuses it in its own layout.
 #[test]
-fn to_begin_with_version_2_and_go_on_with_version_1_breaks_no_rule() {
+fn a_client_may_go_back_from_version_2_to_1() {
     let calls = [a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)), b(CALL_INLINE, XID, &[0; 4], &null(XID))];
     // An empty RDMA2_GRANT of family A is an empty RDMA2_CONNPROP_MIDDLE of family B: it does not show which it is.
     let unknown = b(6, 0, &[0], &[]);
@@ -494,7 +494,7 @@ fn what_refuses_a_version_makes_no_connection_of_version_1() {
 /// Version two draft -07 section 4.3.3. Whether the server refuses it, with the error of draft -05 or that of any draft, or answers
 /// it in the same version, is another matter.
 #[test]
-fn version_1_on_a_connection_of_version_2_changes_the_version() {
+fn version_1_on_a_version_2_connection_breaks_a_rule() {
     const VERS_MISMATCH: u32 = 11;
     let mismatch = words(&[XID, 1, 0x0020_0001, ERROR, VERS_MISMATCH]);
     let range = words(&[XID, 1, 0x0020_0001, ERROR, 1, 2, 2]);
@@ -518,7 +518,7 @@ fn version_1_on_a_connection_of_version_2_changes_the_version() {
 }
 
 #[test]
-fn version_2_on_a_connection_of_version_1_is_another_version() {
+fn version_2_on_a_version_1_connection_breaks_a_rule() {
     for octets in [a(A_MSG, XID, 0x10, &A_NO_CHUNKS, &null(XID)), b(CALL_INLINE, XID, &[0; 4], &null(XID))] {
         let mut trace = Trace::new();
         trace.send(Client, &octets);
@@ -533,7 +533,7 @@ fn version_2_on_a_connection_of_version_1_is_another_version() {
 }
 
 #[test]
-fn a_part_of_a_version_2_message_that_was_missed_makes_the_rest_of_it_no_other() {
+fn a_missed_part_leaves_the_rest_in_its_message() {
     for version in [Version::A, Version::B] {
         let mut trace = Trace::version_2(version);
         let whole = call(XID, [100_003, 3, 0], &[0; 60]);
@@ -571,7 +571,7 @@ fn a_part_of_a_version_2_message_that_was_missed_makes_the_rest_of_it_no_other()
 
 /// A Send that may continue a Payload stream does not begin with an XID.
 #[test]
-fn a_later_part_of_a_version_2_message_has_no_xid_to_be_judged() {
+fn a_later_part_has_no_xid_to_judge() {
     let whole = call(XID, [100_003, 3, 0], &[0; 60]);
     let part = |remaining, place: usize| b(CALL_MIDDLE, XID, &[remaining], &whole[place..place + 20]);
     // Of a connection that was joined after the first part, and whose two directions an acknowledgement shows to be one.
@@ -633,7 +633,7 @@ fn what_is_not_known_of_version_2_is_counted() {
 
 /// The first message of the client is short; later ones, and those of the server, need not be.
 #[test]
-fn what_is_not_the_first_message_of_version_2_may_be_long() {
+fn only_the_first_message_of_version_2_is_short() {
     for version in [Version::A, Version::B] {
         let mut trace = Trace::version_2(version);
         let payload = call(XID, [100_003, 3, 0], &[0; 2000]);
@@ -651,7 +651,7 @@ fn what_is_not_the_first_message_of_version_2_may_be_long() {
 }
 
 #[test]
-fn which_message_of_version_2_is_the_first_is_once_not_known() {
+fn joined_late_the_first_version_2_message_is_not_judged() {
     for version in [Version::A, Version::B] {
         let mut trace = Trace::version_2(version);
         trace.null(8);
@@ -668,7 +668,7 @@ fn which_message_of_version_2_is_the_first_is_once_not_known() {
 }
 
 #[test]
-fn an_error_or_a_call_of_version_2_returns_no_chunks() {
+fn version_2_errors_and_calls_return_no_chunks() {
     let offered = [0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000, 0, 0];
     for version in [Version::A, Version::B] {
         let mut trace = Trace::version_2(version);
@@ -700,7 +700,7 @@ fn answered(version: Version, sent: &[u8], answer: &[u8]) -> (Vec<String>, u64) 
 }
 
 #[test]
-fn a_responder_of_version_2_refuses_what_it_cannot_read_by_the_right_error() {
+fn a_version_2_responder_answers_with_the_right_error() {
     const READ_CHUNKS: u32 = 6;
     const SYSTEM: u32 = 100;
     let error = |body: &[u32]| b(ERROR, XID, body, &[]);
@@ -744,7 +744,7 @@ fn a_responder_of_version_2_refuses_what_it_cannot_read_by_the_right_error() {
 
 /// Draft -00 has other numbers, in the same wire format.
 #[test]
-fn the_number_of_an_error_of_family_a_is_not_judged() {
+fn family_a_error_numbers_are_not_judged() {
     let sent = a(10, XID, 0, &[], &[]);
     for (code, not_judged) in [(INVAL_HTYPE, 0), (BAD_PROPVAL, 1), (BAD_XDR, 1)] {
         let answer = a(ERROR, XID, RESPONSE, &[code], &[]);
@@ -758,7 +758,7 @@ fn the_number_of_an_error_of_family_a_is_not_judged() {
 }
 
 #[test]
-fn a_server_that_has_shown_no_message_of_version_2_owes_none_of_its_errors() {
+fn a_server_without_version_2_owes_no_version_2_error() {
     for speaks in [false, true] {
         let mut trace = Trace::silent(Version::B);
         if speaks {
@@ -792,7 +792,7 @@ fn a_sequence_that_is_refused_is_answered_once() {
 }
 
 #[test]
-fn a_call_under_the_xid_of_a_bad_send_takes_the_reply() {
+fn a_reply_belongs_to_the_call_beside_a_bad_send() {
     for both in [
         [unreadable(XID), b(CALL_INLINE, XID, &[0; 4], &null(XID))],
         [b(CALL_INLINE, XID, &[0; 4], &null(XID)), unreadable(XID)],
@@ -846,7 +846,7 @@ fn after_an_interruption_no_answer_is_missed() {
 
 /// A connection of version 1 keeps it. If something was missed, the ends may have agreed on version 2 in that.
 #[test]
-fn version_2_after_version_1_is_judged_if_nothing_was_missed() {
+fn version_2_after_1_is_judged_if_nothing_was_missed() {
     for is_missed in [false, true] {
         let mut trace = Trace::new();
         trace.wire.client.next += u32::from(is_missed);

@@ -247,7 +247,7 @@ pub(crate) const CASES: &[Case] = &[
 
 /// Findings name the wrong octets, and the offset of their chunk in the header.
 #[test]
-fn a_finding_about_a_chunk_gives_its_place_and_the_octets_that_are_wrong() {
+fn a_chunk_finding_names_its_offset_and_wrong_octets() {
     let cases: [(Make, &str, usize, &str); 10] = [
         (
             |trace| {
@@ -409,7 +409,7 @@ fn read_twice(trace: &mut Trace, in_chunk: [bool; 2]) {
 }
 
 #[test]
-fn each_result_that_is_inline_ignores_the_write_chunk_that_was_next() {
+fn each_inline_result_ignores_the_next_write_chunk() {
     for (in_chunk, expected) in [
         ([true, true], &[][..]),
         ([true, false], &[(1, 52)]),
@@ -443,7 +443,7 @@ fn a_segment_in_which_nothing_was_written_has_no_padding() {
 }
 
 #[test]
-fn a_write_chunk_that_met_an_item_of_another_length_is_judged_by_that_alone() {
+fn a_write_chunk_of_wrong_length_breaks_one_rule() {
     let mut trace = Trace::new();
     let mut results = read3_results(96);
     results[16..20].copy_from_slice(&100u32.to_be_bytes());
@@ -456,7 +456,7 @@ fn a_write_chunk_that_met_an_item_of_another_length_is_judged_by_that_alone() {
 
 /// The READ has an empty Write chunk and another one, and neither is used.
 #[test]
-fn results_that_end_early_take_no_chunk_in_place_of_an_empty_one() {
+fn results_that_end_early_use_no_later_chunk() {
     let lists = |length| Lists::writes(&[&[], &[segment(length)]]);
     let mut trace = Trace::new();
     trace.rpc(&lists(100), &read3(XID, 100), &lists(0), &reply(XID, &words(&[0, 0, 100])));
@@ -467,7 +467,7 @@ fn results_that_end_early_take_no_chunk_in_place_of_an_empty_one() {
 /// The READ has an empty Write chunk, and its data is in the next one; but its results end before the length of the data, so
 /// they are damaged however they are read.
 #[test]
-fn results_that_end_early_do_not_show_that_an_empty_chunk_was_passed_over() {
+fn results_that_end_early_skip_no_empty_chunk() {
     let lists = Lists::writes(&[&[], &[segment(100)]]);
     let mut trace = Trace::new();
     trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
@@ -482,7 +482,7 @@ fn results_that_end_early_do_not_show_that_an_empty_chunk_was_passed_over() {
 /// An implementation lets the Write chunk begin with the length of the link, so that the end of the link, with its padding,
 /// stays in place of that.
 #[test]
-fn only_what_can_be_no_length_of_a_link_is_taken_for_its_end() {
+fn only_impossible_link_lengths_are_taken_for_link_text() {
     // PUTFH and READLINK or READ.
     let compound =
         |arguments: &[u32]| call(XID, [100_003, 4, 1], &words(&[&[0, 0, 2, 22, 4, 0xfeed], arguments].concat()));
@@ -516,7 +516,7 @@ fn only_what_can_be_no_length_of_a_link_is_taken_for_its_end() {
 
 /// Results that end early, of a COMPOUND in which a READ follows: the Write chunk may be for that.
 #[test]
-fn where_a_write_chunk_may_have_an_item_that_was_not_reached_is_counted() {
+fn an_unreached_item_of_a_write_chunk_is_not_judged() {
     let arguments = words(&[0, 0, 3, 22, 4, 0xfeed, 9, 1, 2, 25, 0, 0, 0, 0, 0, 0, 100]);
     let before = &[0, 0, 3, 22, 0, 9, 0, 1, 2, 8];
     // Within GETATTR, and within READ, before its item.
@@ -531,7 +531,7 @@ fn where_a_write_chunk_may_have_an_item_that_was_not_reached_is_counted() {
 
 /// A known deviation is one form of a finding, not every finding of its rule.
 #[test]
-fn a_finding_in_another_form_than_the_known_one_is_not_known() {
+fn only_one_form_of_a_finding_is_a_deviation() {
     let mut trace = Trace::new();
     trace.send(Client, &patched(null_message(), 12, 7));
     trace.null(0x99);
