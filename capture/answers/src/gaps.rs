@@ -226,10 +226,23 @@ fn why_without_rdma(summary: &Summary) -> Cow<'static, str> {
              raise the MTU of the network between the mirror and the machine that captures"
                 .into()
         }
+        _ if !summary.nfs_over_tcp.is_empty() => why_over_tcp(summary),
         _ => "the capture holds no InfiniBand, RoCE or iWARP; an adapter hides RDMA traffic from its host, so capture UDP port \
               4791 (iWARP: TCP port 20049) on a mirror port, or use ibdump"
             .into(),
     }
+}
+
+/// The likely reason for a capture with NFS over TCP and without RDMA.
+#[cold]
+fn why_over_tcp(summary: &Summary) -> Cow<'static, str> {
+    let servers: Vec<String> = summary.nfs_over_tcp.iter().map(|known| known.server.to_string()).collect();
+    format!(
+        "the capture holds NFS over TCP to {}, and no RDMA: these mounts use TCP (mount with proto=rdma,port=20049), or an adapter \
+         hides its RDMA traffic from its host, so capture on a mirror port or use ibdump",
+        servers.join(", ")
+    )
+    .into()
 }
 
 impl MissingDirection {

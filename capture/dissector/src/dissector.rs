@@ -24,6 +24,7 @@ use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Ter
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
 use crate::mount::{Ends, Mounts, RepeatedCall};
+use crate::nfs_over_tcp::{self, NfsOverTcp};
 use crate::rpc::call_content::CallContent;
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -153,6 +154,8 @@ pub struct Summary {
     pub set_back: Option<Stamp>,
     /// Frames that were left alone, by content. Numbers beyond the first 32 are counted together.
     pub others: Vec<(Other, u64)>,
+    /// Servers to which the capture holds NFS over TCP, which is not read, in the order of the first segments: at most 16.
+    pub nfs_over_tcp: Vec<NfsOverTcp>,
     /// Steps back of the clock. Steps are counted by a [`Capture`](crate::Capture), not by the dissector, so the steps
     /// are known at the end of [`Events`](crate::Events) only.
     pub clock: ClockSteps,
@@ -347,7 +350,10 @@ impl Dissector {
         };
         match self.iwarp.segment(captured, segment, choice, &mut self.state) {
             true => self.state.summary.take(1, self.iwarp.take_checked()),
-            false => self.state.summary.leave(Other::TCP, 1),
+            false => {
+                self.state.summary.leave(Other::TCP, 1);
+                nfs_over_tcp::count_segment(&mut self.state.summary.nfs_over_tcp, segment, captured.stamp);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use crate::situations::path;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, call, message, reply, words};
 use crate::synthetic::trace::Trace;
+use crate::synthetic::{Packet, tcp};
 use crate::transcode::Record;
 
 const NFS: u32 = 100_003;
@@ -196,6 +197,43 @@ fn a_referral_is_no_failure() {
         assert_eq!([referral, unfollowed].map(|sentence| words.contains(sentence)), expected, "{diagnosis}");
         assert!(!words.contains("failed:"), "{diagnosis}");
     }
+}
+
+/// A SYN of NFS over TCP to the server 192.0.2.36, and the answer.
+fn nfs_over_tcp() -> [Packet; 2] {
+    let mut packets = [
+        tcp::packet(tcp::CLIENT, 1, ([1, 0], tcp::SYN), &[], &[]),
+        tcp::packet(tcp::SERVER, 2, ([1, 2], tcp::ACK), &[], &[]),
+    ];
+    for (packet, (address, port)) in packets.iter_mut().zip([(19, 22), (15, 20)]) {
+        packet[address] = 36;
+        packet[port..port + 2].copy_from_slice(&2049_u16.to_be_bytes());
+    }
+    packets
+}
+
+/// NFS over TCP that began before the reply with the locations is another mount's.
+#[test]
+fn a_referral_names_the_server_that_follows() {
+    let follows = "then NFS over TCP, which is not read, to 192.0.2.36 (2 segments from frame";
+    for (time, expected) in [(0, false), (9000, true)] {
+        let mut rpcs = referred(true);
+        rpcs.trace.at(time, &nfs_over_tcp());
+        let diagnosis = text(&["diagnose", &rpcs.written()]);
+        let words = diagnosis.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.contains(follows), expected, "{diagnosis}");
+    }
+}
+
+#[test]
+fn a_mount_over_tcp_is_told_its_option() {
+    let mut trace = Trace::default();
+    trace.packets.clear();
+    trace.at(0, &nfs_over_tcp());
+    let diagnosis = text(&["diagnose", &written("tcp.pcap", &trace.frames())]);
+    let words = diagnosis.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "NFS over TCP to 192.0.2.36, and no RDMA: these mounts use TCP (mount with proto=rdma,port=20049)";
+    assert!(words.contains(expected), "{diagnosis}");
 }
 
 #[test]

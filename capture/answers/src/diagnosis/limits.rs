@@ -1,7 +1,6 @@
 //! Limits of what a capture shows.
 
 use rpcrdma_dissector::Time;
-use rpcrdma_dissector::link::Other;
 
 use super::judge::Judgement;
 use crate::format::line::sentence;
@@ -53,21 +52,9 @@ impl Judgement<'_> {
             line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),
             line(silence.recent, "call", &recent),
             line(waits.unanswered_left_out, "call", "more without a reply."),
-            line(facts.referrals.followed, "RPC", &self.referred()),
+            line(facts.referrals.followed, "RPC", &facts.referrals.describe_followed(&summary.nfs_over_tcp)),
             line(facts.referrals.unfollowed(), "RPC", UNFOLLOWED),
         ];
         lines.into_iter().flatten().collect()
-    }
-
-    /// Words after the number of referrals: the client may have gone on over TCP.
-    fn referred(&self) -> String {
-        let tcp = self.summary.others.iter().find(|(other, _)| *other == Other::TCP).map(|(_, count)| *count);
-        let rest = match tcp {
-            Some(frames) => {
-                format!("NFS over TCP is not read, and the capture holds {}.", counted(frames, "TCP frame"))
-            }
-            None => "the capture does not show the traffic with that server.".to_owned(),
-        };
-        format!("referred to another server (NFS4ERR_MOVED, then fs_locations): no failure; {rest}")
     }
 }

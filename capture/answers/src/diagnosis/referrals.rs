@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::{Address, OperationArguments, Status, Transaction};
+use rpcrdma_dissector::{Address, NfsOverTcp, OperationArguments, Status, Time, Transaction};
 
 use crate::file_names::{client, server};
+use crate::format::number::counted;
 
 /// The most pairs of a client and a server whose RPCs wait for a question about locations.
 const PAIRS: usize = 1000;
@@ -19,6 +20,8 @@ pub(super) struct Referrals {
     waiting: BTreeMap<(Address, Address), u64>,
     /// RPCs after which the client got the locations.
     pub(super) followed: u64,
+    /// Time of the first reply that gave a client the locations.
+    located: Option<Time>,
     /// RPCs that are not counted by client and server, because there were too many of both.
     left_out: u64,
 }
@@ -40,7 +43,25 @@ impl Referrals {
         };
         if !self.waiting.is_empty() && arguments.iter().any(is_answer) {
             self.followed += self.waiting.remove(&ends).unwrap_or_default();
+            self.located = self.located.or_else(|| Some(transaction.reply.as_ref()?.stamp.time));
         }
+    }
+
+    /// Words after the number of RPCs whose clients got the locations: the servers that these clients may have gone on to.
+    pub(super) fn describe_followed(&self, servers: &[NfsOverTcp]) -> String {
+        let after = |server: &&NfsOverTcp| self.located.is_some_and(|located| server.first.time >= located);
+        let servers: Vec<String> = servers
+            .iter()
+            .filter(after)
+            .map(|NfsOverTcp { server, segments, first, .. }| {
+                format!("{server} ({} from frame {} on)", counted(*segments, "segment"), first.frame)
+            })
+            .collect();
+        let rest = match servers.is_empty() {
+            true => "the capture does not show the traffic with that server".to_owned(),
+            false => format!("then NFS over TCP, which is not read, to {}", servers.join(", ")),
+        };
+        format!("referred to another server (NFS4ERR_MOVED, then fs_locations): no failure; {rest}.")
     }
 
     /// RPCs after which the capture shows no question for locations.
