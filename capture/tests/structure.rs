@@ -1,6 +1,7 @@
 //! The structure that ARCHITECTURE.md describes, read from the `use` lines of all packages: no file imports one that
 //! imports it, directly or by way of others, and no folder imports one that comes after it, nor one beside it that imports it.
 //! Between files, what a folder re-exports (`pub use`) counts as imported from where it is defined; between folders, from both.
+//! Of a type that has its methods in several files, no file calls methods of a file that calls its methods.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -486,6 +487,130 @@ fn no_folder_imports_one_that_comes_after_it() {
             assert!(up.is_empty(), "{name}: {} imports {up:?}", shown(from));
         }
     }
+}
+
+/// The parts of the `impl` blocks of one type that stand in one file.
+#[derive(Default)]
+struct TypeMethods {
+    defined: BTreeSet<String>,
+    called: BTreeSet<String>,
+}
+
+/// Returns the name at the beginning of a text.
+fn leading_name(text: &str) -> &str {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap()
+}
+
+/// Returns the methods that a text calls of its own type: `self.name()` and `Self::name()`.
+fn own_calls(text: &str) -> impl Iterator<Item = &str> {
+    let starts = ["self", "Self"].into_iter().flat_map(|word| text.match_indices(word));
+    starts.filter_map(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start();
+        let rest = rest.strip_prefix(if word == "self" { "." } else { "::" })?.trim_start();
+        let name = leading_name(rest);
+        rest[name.len()..].starts_with('(').then_some(name)
+    })
+}
+
+/// Returns the `impl` blocks of a file, each with the name of the type.
+fn implementations(code: &str) -> impl Iterator<Item = (&str, &str)> {
+    code.split("\nimpl").skip(1).filter_map(|block| {
+        let block = block.split("\n}").next().unwrap();
+        let head = block.split(" {\n").next().unwrap();
+        let of = head.rsplit(" for ").next().unwrap();
+        let of = if of.starts_with('<') { of.split_once("> ")?.1 } else { of };
+        Some((leading_name(of.trim_start()), block))
+    })
+}
+
+/// Returns the types of a package that have methods in several files, with the methods in each file. A type is known by the
+/// file that defines the type, and by the name.
+fn divided_types(package: &Package) -> BTreeMap<(Module, &str), BTreeMap<&Module, TypeMethods>> {
+    let mut divided: BTreeMap<_, BTreeMap<&Module, TypeMethods>> = BTreeMap::new();
+    for (module, code) in &package.code {
+        for (name, block) in implementations(code) {
+            let import = package.imports[module].iter().find(|path| path.last().is_some_and(|last| last == name));
+            let is_own = types(code).any(|own| own == name);
+            let Some(owner) =
+                (if is_own { Some(module.clone()) } else { import.and_then(|path| package.file_of(path)) })
+            else {
+                continue;
+            };
+            let methods = divided.entry((owner, name)).or_default().entry(module).or_default();
+            methods.defined.extend(block.split("fn ").skip(1).map(|text| leading_name(text).to_owned()));
+            methods.called.extend(own_calls(block).map(str::to_owned));
+        }
+    }
+    divided.retain(|_, files| files.len() > 1);
+    divided
+}
+
+/// Returns the files of one type that call each other's methods.
+fn files_in_circles<'a>(files: &BTreeMap<&'a Module, TypeMethods>) -> Vec<&'a Module> {
+    let calls = |from: &TypeMethods, to: &TypeMethods| from.called.iter().any(|name| to.defined.contains(name));
+    let called = |from: &Module| {
+        let to = files.iter().filter(move |(to, methods)| ***to != *from && calls(&files[from], methods));
+        to.map(|(to, _)| *to).collect::<Vec<_>>()
+    };
+    let is_circle = |from: &&Module| {
+        let (mut reached, mut next) = (BTreeSet::new(), vec![*from]);
+        while let Some(module) = next.pop() {
+            next.extend(called(module).into_iter().filter(|to| reached.insert(*to)));
+        }
+        reached.contains(from)
+    };
+    files.keys().copied().filter(is_circle).collect()
+}
+
+/// Types whose files call each other's methods in a circle, with the number of files in circles. Numbers only go down.
+const CIRCLES: [(&str, &str, usize); 5] = [
+    ("core", "Slot", 2),
+    ("core", "Responder", 5),
+    ("capture/dissector", "History", 4),
+    ("capture/dissector", "Session", 6),
+    ("capture/answers", "Judgement", 3),
+];
+
+#[test]
+fn no_file_of_a_type_calls_one_that_calls_it() {
+    let (mut found, mut named) = (BTreeSet::new(), Vec::new());
+    for (name, _) in LAYERS {
+        let package = Package::read(name);
+        for ((_, type_name), files) in divided_types(&package) {
+            let circle = files_in_circles(&files);
+            if !circle.is_empty() {
+                found.insert((name, type_name.to_owned(), circle.len()));
+                named.extend(circle.into_iter().map(|file| format!("{name}: {type_name} in {}", shown(file))));
+            }
+        }
+    }
+    let known = CIRCLES.map(|(name, type_name, count)| (name, type_name.to_owned(), count));
+    assert_eq!(found, BTreeSet::from(known), "circles: {named:#?}");
+}
+
+#[test]
+fn a_circle_of_method_calls_is_found() {
+    let mut package = Package { imports: BTreeMap::new(), names: BTreeMap::new(), code: BTreeMap::new() };
+    let files = [
+        ("state", "pub struct Shop;\n\nimpl Shop {\n    fn open(&self) {\n        self.count();\n    }\n}\n"),
+        ("sale", "use crate::state::Shop;\n\nimpl Shop {\n    fn sell(&self) {\n        Self::pay();\n    }\n}\n"),
+        ("money", "use crate::state::Shop;\n\nimpl Shop {\n    fn pay() {}\n    fn count(&self) {}\n}\n"),
+        (
+            "stock",
+            "use crate::state::Shop;\n\nimpl Drop for Shop {\n    fn drop(&mut self) {\n        self.sell();\n    }\n}\n",
+        ),
+    ];
+    for (name, text) in files {
+        package.file(vec![name.to_owned()], text);
+    }
+    let circle = |package: &Package| {
+        let divided = divided_types(package);
+        let files: Vec<String> = divided.values().flat_map(files_in_circles).map(|file| shown(file)).collect();
+        files.join(" ")
+    };
+    assert_eq!(circle(&package), "");
+    package.file(vec!["money".to_owned()], "use crate::state::Shop;\n\nimpl Shop {\n    fn pay(&self) {\n        self.open();\n    }\n    fn count(&self) {}\n}\n");
+    assert_eq!(circle(&package), "money state");
 }
 
 /// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
