@@ -17,6 +17,7 @@ use crate::carrier::infiniband::crc;
 use crate::carrier::infiniband::queue_pairs::QueuePairs;
 use crate::carrier::infiniband::transport::Transport;
 use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
+use crate::carrier::nfs_over_tcp::{self, NfsOverTcp};
 use crate::carrier::operation::{Operation, Origin, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
@@ -24,7 +25,6 @@ use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Ter
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
 use crate::mount::{Ends, Mounts, RepeatedCall};
-use crate::nfs_over_tcp::{self, NfsOverTcp};
 use crate::rpc::call_content::CallContent;
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};

@@ -54,7 +54,6 @@ mod input;
 pub mod link;
 mod mount;
 pub mod nfs;
-mod nfs_over_tcp;
 pub mod packets;
 mod rpc;
 mod session;
@@ -66,6 +65,7 @@ pub use carrier::connection::{
     RefusedAccess, RequestTimes, Shown, service_port,
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
+pub use carrier::nfs_over_tcp::NfsOverTcp;
 pub use carrier::operation::{MemoryAddress, OperationType, Progress, Side, Sides, Stamp};
 pub use carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
@@ -83,7 +83,7 @@ pub use input::hexdump::{HexDump, HexError};
 pub use input::send::lone_message;
 pub use input::values;
 pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession, Other};
-pub use nfs_over_tcp::NfsOverTcp;
+
 pub use rpc::activity::{IdleTime, MessageTimes};
 pub use rpc::arguments::OperationArguments;
 pub use rpc::both_ends::{BothEnds, EndLatencies};

@@ -9,6 +9,7 @@ pub(crate) mod framed;
 pub(crate) mod handler;
 pub(crate) mod infiniband;
 pub(crate) mod iwarp;
+pub(crate) mod nfs_over_tcp;
 pub(crate) mod operation;
 pub(crate) mod recovery;
 pub(crate) mod rejection;

@@ -1,6 +1,6 @@
 //! Servers to which a capture holds NFS over TCP: a mount without RDMA, or the server of a referral.
 
-use crate::carrier::operation::Stamp;
+use super::operation::Stamp;
 use crate::file::Time;
 use crate::link::{Address, TcpSegment};
 
