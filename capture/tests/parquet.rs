@@ -193,7 +193,7 @@ mod tables {
     }
 
     #[test]
-    fn captures_that_are_read_at_the_same_time_are_in_one_dataset() {
+    fn captures_read_in_parallel_are_in_one_dataset() {
         let dataset = directory("separate");
         let captures = captures("captures");
         let mut arguments = vec!["transactions", "-q", "--separate", "-j", "3", "--parquet", dataset.to_str().unwrap()];

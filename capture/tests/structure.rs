@@ -682,7 +682,7 @@ fn changed_by_features(code: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_feature_adds_a_variant_or_field_to_an_exhaustive_type() {
+fn no_feature_adds_to_an_exhaustive_type() {
     for (name, _) in LAYERS {
         for (module, code) in &Package::read(name).code {
             assert_eq!(changed_by_features(code), [""; 0], "{name}: {}", shown(module));
@@ -846,6 +846,30 @@ fn every_file_of_a_suite_is_in_it() {
     }
 }
 
+/// Most words of a test's name, which is one statement.
+const TEST_NAME_WORDS: usize = 10;
+
+/// The names of a file's tests.
+fn test_names(code: &str) -> impl Iterator<Item = &str> {
+    let mut lines = code.lines();
+    core::iter::from_fn(move || {
+        lines.find(|line| line.trim() == "#[test]")?;
+        let (_, function) = lines.find_map(|line| line.split_once("fn "))?;
+        function.split('(').next()
+    })
+}
+
+#[test]
+fn no_test_name_has_more_than_ten_words() {
+    for path in all_sources() {
+        for name in test_names(&fs::read_to_string(&path).unwrap()) {
+            assert!(name.split('_').count() <= TEST_NAME_WORDS, "{name} in {}", path.display());
+        }
+    }
+    let code = "    #[test]\n    #[cfg(unix)]\n    fn it_works() {\n}\nfn helper(x: u8) {}\n#[test]\nfn it_ends() {\n";
+    assert_eq!(test_names(code).collect::<Vec<_>>(), ["it_works", "it_ends"]);
+}
+
 /// The settings of a profile in a `Cargo.toml`.
 fn profile(folder: &str, name: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(repository().join(folder).join("Cargo.toml")).unwrap();
@@ -857,7 +881,7 @@ fn profile(folder: &str, name: &str) -> BTreeSet<String> {
 /// A proof, a size or an instruction count holds for what is packaged. Workspaces that only build such things have no profile
 /// `dist`: their `release` is linked in the same way.
 #[test]
-fn what_is_proved_or_measured_is_linked_as_what_is_packaged() {
+fn proofs_and_measurements_link_like_the_packages() {
     let dist = profile("", "dist");
     assert!(dist.contains("lto = \"fat\""), "{dist:?}");
     assert_eq!(profile("", "bench"), BTreeSet::from(["inherits = \"dist\"".to_owned()]));

@@ -153,7 +153,7 @@ fn comments_say_what_a_frame_is_for() {
 }
 
 #[test]
-fn a_comment_that_comes_too_late_is_on_a_later_frame() {
+fn a_late_comment_is_on_a_later_frame() {
     let mut file = Vec::new();
     let mut annotator = Annotator::new(&mut file).unwrap();
     let transactions: Vec<_> = {
@@ -304,7 +304,7 @@ fn what_was_lost_is_in_the_comments_that_tshark_shows() {
 
 /// The number in front of a packet's number says how often it was there before, counted by that number alone.
 #[test]
-fn how_often_a_packet_was_sent_is_what_its_number_says() {
+fn comments_count_transmissions_by_packet_number() {
     let records = transcode::capture("nfs41_lossy");
     let comments = commented(&annotate(&records).0);
     let (mut times, mut most) = (BTreeMap::<_, u32>::new(), 0);

@@ -235,7 +235,7 @@ fn the_commands_say_the_same_of_a_copy() {
 
 /// The copy has each datagram that sets a connection up, as far as the capture has it.
 #[test]
-fn a_copy_of_frames_that_were_cut_has_the_same_connections() {
+fn anonymized_cut_frames_keep_their_connections() {
     for name in ["nfsd_deviations", "nfs3_ipv6"] {
         let whole = transcode::capture(name);
         let found = (74..320).step_by(6).map(|snaplen| {
@@ -296,7 +296,7 @@ fn marked(segment: usize) -> Vec<Record> {
 }
 
 #[test]
-fn the_commands_say_the_same_of_iwarp_with_markers_and_crcs() {
+fn commands_agree_on_anonymized_iwarp_with_markers_and_crcs() {
     // Most FPDUs are in several of these segments.
     assert_same(&marked(400), "iwarp_nfs41");
     assert_same(&transcode::over_ipv6(&marked(1448)), "iwarp_nfs41");
@@ -718,7 +718,7 @@ fn at_other_layers(records: &[Record]) -> impl Iterator<Item = (String, Vec<Reco
 
 /// The copy of a frame is that of the bare frame, whose other tests are above, so nothing that is around it can be in it.
 #[test]
-fn of_other_link_layers_and_encapsulations_the_innermost_packet_is_copied() {
+fn only_the_innermost_packet_is_copied() {
     // A tag belongs to the link layer, so it stays only in Ethernet. The checksums of IPv4 are zero in the situations of iWARP: IPv4
     // in MPLS is known by them.
     let is_apart = |name: &String| name == "situations/doubled_tagged" || name.starts_with("situations/iwarp_");
@@ -763,7 +763,7 @@ fn of_erf_records_the_infiniband_packet_is_copied() {
 
 /// Each packet is there twice, and a snaplen cut one of the two.
 #[test]
-fn the_commands_say_the_same_of_packets_of_which_one_copy_is_cut() {
+fn commands_agree_on_anonymized_duplicates_of_which_one_is_cut() {
     for which in [0, 1] {
         let mut doubled = Vec::new();
         for record in transcode::capture("nfs41_callback") {
@@ -786,7 +786,7 @@ fn the_commands_say_the_same_of_packets_from_other_layers() {
 }
 
 #[test]
-fn a_pcap_file_holds_no_two_link_types_and_a_pcapng_file_does() {
+fn only_pcapng_holds_two_link_types() {
     let records = transcode::capture("nfs41_callback");
     let both = [records.clone(), transcode::to_infiniband(&records, true)].concat();
     let folder = folder("both");

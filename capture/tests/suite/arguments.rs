@@ -92,7 +92,7 @@ fn handles_names_offsets_and_counts_are_those_that_tshark_shows() {
 
 /// `w.bin` was created there, and its 197,001 octets written and read back.
 #[test]
-fn what_is_written_and_read_is_counted_by_the_name_under_which_a_file_was_opened() {
+fn transfers_count_under_the_name_that_opened_the_file() {
     for (name, handle) in
         [("nfs3", "010001010000000053304a9a9701000000000000"), ("nfs41", "0100010100000000b6c821ef9701000000000000")]
     {
@@ -125,7 +125,7 @@ fn name_of(key: &TopKey) -> Option<&[u8]> {
 
 /// LOOKUP of NFSv3, of two names that are no UTF-8.
 #[test]
-fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
+fn file_names_that_are_no_utf_8_are_counted_separately() {
     let mut wire = Wire::default();
     let mut packets = wire.connect();
     for (xid, name) in [(1, 0x66ff_0000), (2, 0x66fe_0000), (3, 0x66ff_0000)] {

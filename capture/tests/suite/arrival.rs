@@ -66,7 +66,7 @@ fn owed(transaction: &Transaction) -> (Owed, Delivery) {
 }
 
 #[test]
-fn a_reply_that_was_sent_once_ends_its_rpc_whether_or_not_the_capture_holds_its_acknowledgement() {
+fn a_reply_sent_once_needs_no_captured_acknowledgement() {
     let (trace, _) = Trace::exchange();
     assert_eq!(microseconds(&trace.only()), Some(100));
     let (mut trace, _) = Trace::exchange();
@@ -74,7 +74,7 @@ fn a_reply_that_was_sent_once_ends_its_rpc_whether_or_not_the_capture_holds_its_
 }
 
 #[test]
-fn a_reply_that_was_refused_ends_its_rpc_when_the_accepted_copy_comes() {
+fn a_refused_reply_ends_its_rpc_when_finally_accepted() {
     for refuse in [Wire::nak, Wire::not_ready] {
         let (mut trace, reply) = Trace::exchange();
         let number = trace.wire.server.next - 1;
@@ -94,7 +94,7 @@ fn a_reply_that_was_refused_ends_its_rpc_when_the_accepted_copy_comes() {
 }
 
 #[test]
-fn a_reply_behind_a_write_that_was_refused_ends_its_rpc_when_it_comes_again() {
+fn a_reply_behind_a_refused_write_counts_when_retransmitted() {
     let mut trace = Trace::new();
     let data = octets(1, 3000);
     let lists = Lists::reply(&[(7, 0, 4000)]);
@@ -110,7 +110,7 @@ fn a_reply_behind_a_write_that_was_refused_ends_its_rpc_when_it_comes_again() {
 }
 
 #[test]
-fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
+fn a_refused_reply_not_retransmitted_is_owed_by_the_responder() {
     let (mut trace, _) = Trace::exchange();
     let number = trace.wire.server.next - 1;
     let nak = trace.wire.nak(Client, number);
@@ -123,7 +123,7 @@ fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
 }
 
 #[test]
-fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
+fn a_retransmitted_reply_without_acknowledgement_may_be_lost() {
     let (mut trace, reply) = Trace::exchange();
     for time in 1..5 {
         trace.at(200 + time * 500_000, &reply);
@@ -132,7 +132,7 @@ fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
 }
 
 #[test]
-fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
+fn after_only_a_time_out_the_rpc_end_is_unknown() {
     let (mut trace, reply) = Trace::exchange();
     trace.at(500_200, &reply).acknowledge(500_210);
     let rpc = trace.only();
@@ -149,7 +149,7 @@ fn a_copy_after_the_acknowledgement_changes_nothing() {
 
 /// The call takes three packets; the first is lost before the capture.
 #[test]
-fn a_call_begins_with_its_first_packet_even_if_the_responder_refused_that() {
+fn a_call_begins_with_its_first_packet_even_if_refused() {
     for refused in [false, true] {
         let mut trace = Trace::new();
         let call = trace.wire.send(Client, &message(MSG, 1, &Lists::default(), &call(1, [400_000, 1, 7], &[7; 2500])));
@@ -194,7 +194,7 @@ fn the_next_step_is_owed_by_whoever_accepted_the_last() {
 
 /// The second call, of one packet, follows one that the network lost before it was captured.
 #[test]
-fn a_call_that_was_refused_behind_a_hole_is_owed_by_the_requester() {
+fn its_sender_owes_a_call_refused_behind_a_gap() {
     for refuse in [Wire::nak, Wire::not_ready] {
         let mut trace = Trace::new();
         let (answered, reply) = (trace.call(1), trace.reply(1));
@@ -215,7 +215,7 @@ fn a_call_that_was_refused_behind_a_hole_is_owed_by_the_requester() {
 
 /// The clock of the machine that captures was set back by a second between call and reply.
 #[test]
-fn a_latency_across_a_clock_that_was_set_back_is_unknown() {
+fn latency_across_a_clock_set_back_is_unknown() {
     let mut trace = Trace::new();
     let (call, reply) = (trace.call(1), trace.reply(1));
     trace.at(2_000_000, &call).accept(2_000_010);
@@ -239,7 +239,7 @@ fn a_latency_across_a_clock_that_was_set_back_is_unknown() {
 }
 
 #[test]
-fn however_many_messages_wait_none_counts_as_acknowledged_without_an_acknowledgement() {
+fn many_waiting_messages_imply_no_acknowledgement() {
     let mut trace = Trace::new();
     for number in 0..600 {
         let call = trace.call(number);
@@ -273,7 +273,7 @@ fn data_that_was_asked_for_is_owed_by_the_requester() {
 
 /// RDMA Writes before the reply, which the requester acknowledges in the end or not.
 #[test]
-fn data_that_is_never_acknowledged_does_not_show_who_owes_the_reply() {
+fn unacknowledged_data_leaves_open_who_owes_the_reply() {
     for is_acknowledged in [false, true] {
         let mut trace = Trace::new();
         let lists = Lists::writes(&[&[(7, 0, 1000)]]);
@@ -295,7 +295,7 @@ fn data_that_is_never_acknowledged_does_not_show_who_owes_the_reply() {
 
 /// The end of a connection, by a responder that gives up, does not hide whether the reply arrived.
 #[test]
-fn a_connection_that_ends_does_not_hide_that_the_reply_was_sent() {
+fn a_disconnect_does_not_hide_a_sent_reply() {
     for refused in [false, true] {
         let (mut trace, reply) = Trace::exchange();
         let number = trace.wire.server.next - 1;
@@ -319,7 +319,7 @@ fn a_connection_that_ends_does_not_hide_that_the_reply_was_sent() {
 
 /// A reply in memory of the responder (draft-cel-nfsv4-reliable-reply).
 #[test]
-fn a_reply_that_the_responder_provides_is_no_answer_until_it_was_read() {
+fn a_provided_reply_is_no_answer_until_read() {
     for is_read in [false, true] {
         let mut trace = Trace::new();
         let call = trace.call(1);
@@ -353,7 +353,7 @@ fn replies_that_were_lost_behind_the_capture_end_no_rpc() {
 }
 
 #[test]
-fn a_part_of_a_message_that_was_sent_again_counts_for_its_rpc() {
+fn a_retransmitted_part_counts_for_its_rpc() {
     for family in v2::FAMILIES {
         for is_before in [true, false] {
             let transactions = Trace::part_again(family, is_before).transactions();
@@ -380,7 +380,7 @@ mod iwarp {
     }
 
     #[test]
-    fn a_reply_ends_its_rpc_with_the_segment_that_fills_the_hole() {
+    fn a_reply_ends_its_rpc_when_its_gap_is_filled() {
         // An acknowledgement that stays below the reply, 20 ms after it, or three at once that say the same, which is how TCP
         // refuses; and the reply again half a second later.
         for acknowledgements in [&[20_000][..], &[210, 211, 212, 213]] {
@@ -395,7 +395,7 @@ mod iwarp {
     }
 
     #[test]
-    fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
+    fn after_only_a_time_out_the_rpc_end_is_unknown() {
         let (mut trace, reply) = Iwarp::exchange();
         trace.again(500_200, SERVER, &reply);
         trace.acknowledge(500_210, CLIENT, 0);
@@ -404,14 +404,14 @@ mod iwarp {
     }
 
     #[test]
-    fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
+    fn a_refused_reply_not_retransmitted_is_owed_by_the_responder() {
         let (mut trace, reply) = Iwarp::exchange();
         (210..214).for_each(|time| trace.acknowledge(time, CLIENT, reply.len() as u32));
         assert!(matches!(owed(&only(&trace)).0, Owed::ReplyAgain(_)));
     }
 
     #[test]
-    fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
+    fn a_retransmitted_reply_without_acknowledgement_may_be_lost() {
         let (mut trace, reply) = Iwarp::exchange();
         (1..5).for_each(|time| trace.again(200 + time * 500_000, SERVER, &reply));
         assert_eq!(owed(&only(&trace)).0, Owed::ReplyArrival(5));
@@ -534,7 +534,7 @@ mod iwarp_replies {
 
     /// Reply 2 was on its way, and so was the acknowledgement that would have said so, when it was sent again behind reply 0.
     #[test]
-    fn what_is_sent_again_in_vain_leaves_open_which_copy_arrived() {
+    fn a_needless_retransmission_leaves_open_which_copy_arrived() {
         let mut replies = Replies::new(3);
         replies.send(200, 0..1).send(210, 1..2).acknowledge(290, 0, &[[1, 2]]);
         replies.send(291, 2..3).send(300, 0..1).send(301, 2..3).acknowledge(380, 3, &[]);
@@ -543,7 +543,7 @@ mod iwarp_replies {
 
     /// The receiver reports a second hole because reply 2 came late, as it did to where it was captured.
     #[test]
-    fn the_report_of_a_hole_that_a_late_segment_left_does_not_say_that_it_was_lost() {
+    fn a_reported_gap_of_a_late_segment_is_no_loss() {
         let mut replies = Replies::new(4);
         replies.send(200, 0..1).send(201, 1..2).send(212, 2..3).send(211, 3..4);
         replies.acknowledge(290, 0, &[[1, 2]]).acknowledge(300, 0, &[[1, 2], [3, 4]]);
@@ -553,7 +553,7 @@ mod iwarp_replies {
 
     /// Both are missing, as the blocks say: so the later one ends what is behind it.
     #[test]
-    fn a_reply_behind_two_holes_ends_its_rpc_with_what_fills_the_second() {
+    fn a_reply_behind_two_gaps_waits_for_the_second() {
         let mut replies = Replies::new(4);
         (0..4).for_each(|index| _ = replies.send(200 + index as u64, index..index + 1));
         replies.acknowledge(290, 0, &[[1, 2], [3, 4]]);
@@ -563,7 +563,7 @@ mod iwarp_replies {
 
     /// The acknowledgement that comes with the first copy still lacks what the second copy brings.
     #[test]
-    fn a_hole_that_is_reported_again_while_its_copy_is_on_its_way_is_not_refused() {
+    fn a_gap_reported_again_in_transit_is_not_refused() {
         let mut replies = Replies::new(4);
         (0..4).for_each(|index| _ = replies.send(200 + index as u64, index..index + 1));
         replies.acknowledge(290, 0, &[[1, 2], [3, 4]]);
@@ -589,7 +589,7 @@ mod iwarp_replies {
 
     /// Nothing in the capture asked for the segment, so it may just have come late.
     #[test]
-    fn a_reply_behind_a_hole_of_the_capture_ends_its_rpc_with_what_fills_it() {
+    fn a_reply_behind_a_capture_gap_ends_when_filled() {
         let mut replies = Replies::new(2);
         replies.send(250, 0..1).send(210, 1..2).acknowledge(330, 2, &[]);
         assert_eq!(replies.ends(), [Some(250), Some(250)]);
@@ -597,7 +597,7 @@ mod iwarp_replies {
 
     /// No sender reacts within a microsecond to the report of the second hole. The first was reported long before.
     #[test]
-    fn without_identifications_what_comes_sooner_than_its_sender_reacts_is_late() {
+    fn a_segment_sooner_than_its_sender_reacts_is_late() {
         let mut replies = Replies::new(4);
         replies.send(200, 0..1).send(201, 1..2).acknowledge(202, 0, &[[1, 2]]);
         replies.send(1_400, 3..4).acknowledge(1_401, 0, &[[1, 2], [3, 4]]).send(1_402, 2..3);
@@ -609,7 +609,7 @@ mod iwarp_replies {
     /// The client is next to where packets are captured: its report of the hole comes at once, and the segment that was missing is
     /// late. With a later identification it was sent again.
     #[test]
-    fn a_late_segment_behind_the_report_of_its_hole_was_not_sent_again() {
+    fn a_late_segment_after_its_gap_report_is_no_retransmission() {
         for is_late in [true, false] {
             let mut replies = Replies::new(3);
             replies.send(200, 0..1).acknowledge(201, 1, &[]);
@@ -628,7 +628,7 @@ mod iwarp_replies {
 
 /// Two replies are refused together, and sent again one after the other.
 #[test]
-fn each_reply_that_is_sent_again_counts_for_its_own_rpc() {
+fn each_retransmitted_reply_counts_for_its_own_rpc() {
     let mut trace = Trace::new();
     for (time, xid) in [(100, 1), (120, 2)] {
         let call = trace.call(xid);
@@ -645,7 +645,7 @@ fn each_reply_that_is_sent_again_counts_for_its_own_rpc() {
 
 /// The last frame is the client's acknowledgement, and the one before that the reply.
 #[test]
-fn the_responder_of_a_reply_that_is_provided_has_sent_the_reply() {
+fn a_responder_that_provides_a_reply_has_sent_it() {
     let [transaction] = &of_capture("situations/reply_provided")[..] else { panic!("one RPC") };
     let last = transaction.waiting.unwrap().responder.unwrap();
     assert_eq!((last.step, last.stamp.frame), (Step::Reply, 6));

@@ -55,7 +55,7 @@ fn is_clients(packet: &[u8]) -> bool {
 }
 
 #[test]
-fn a_wrong_checksum_of_everything_that_is_retransmitted_in_vain_is_the_cause() {
+fn wrong_checksums_of_all_vain_retransmissions_are_the_cause() {
     let mut trace = Trace::new();
     call_in_vain(&mut trace, 1, 100);
     trace.checksums(|packet, right| if is_clients(packet) { right ^ 1 } else { right });
@@ -74,7 +74,7 @@ fn a_wrong_checksum_of_everything_that_is_retransmitted_in_vain_is_the_cause() {
 
 /// The adapter fails later; the set-up is in the capture, or not.
 #[test]
-fn checksums_that_are_wrong_from_some_time_on_are_the_cause_too() {
+fn checksums_wrong_from_some_time_on_are_the_cause() {
     for has_set_up in [true, false] {
         let mut trace = answered_first();
         let call = trace.packets.last().unwrap().1.clone();
@@ -113,7 +113,7 @@ fn a_capture_that_lacks_checksums_accuses_nobody() {
 }
 
 #[test]
-fn a_packet_with_a_right_checksum_that_is_retransmitted_in_vain_clears_its_sender() {
+fn one_right_checksum_retransmitted_in_vain_clears_the_sender() {
     let mut trace = answered_first();
     trace.checksums(|_, right| right);
     let wrong = |(_, packet): &mut (u64, Packet)| *packet.last_mut().unwrap() ^= 1;

@@ -295,7 +295,7 @@ fn calls_that_still_wait_are_not_unanswered() {
 /// The capture lacks the replies to the third and the fifth call. Nothing shows which of two calls of one XID is owed a reply, and
 /// neither has one.
 #[test]
-fn a_reply_that_the_capture_lacks_is_not_one_that_never_came() {
+fn a_reply_missing_from_the_capture_may_have_come() {
     let whole = Trace::reads(&usual(40, 0));
     let first = whole.len() - 40 * 4;
     // Each call has its acknowledgement after it, then its reply.
@@ -431,7 +431,7 @@ fn a_latency_that_is_not_known_is_not_measured() {
 
 /// Of all ways to choose 7 of 85 RPCs, so few have all 7 among the first 25: C(25, 7) of C(85, 7), which is 0.0001.
 #[test]
-fn the_text_has_totals_and_milliseconds_and_colours_for_what_is_better() {
+fn comparison_text_has_totals_milliseconds_and_colours() {
     let [errors, nfs3] = ["errors", "nfs3"].map(transcode::path);
     let paths = [errors.to_str().unwrap(), nfs3.to_str().unwrap()];
     let (_, text, _) = compare(&["--color", "always", paths[0], paths[1]]);
@@ -508,7 +508,7 @@ fn nulls(fourth: u32) -> Vec<Record> {
 }
 
 #[test]
-fn a_rule_that_is_broken_is_a_regression_though_nothing_else_changed() {
+fn a_broken_rule_alone_is_a_regression() {
     let [kept, broken] = [("kept", 4), ("broken", 5)].map(|(name, xid)| Scratch::new(name, &nulls(xid)));
     let (lines, text, status) = compare(&[kept.path(), broken.path()]);
     assert!(text.contains("xid-mismatch (error): 0 before, "), "{text}");

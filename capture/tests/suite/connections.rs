@@ -137,7 +137,7 @@ fn each_request_is_a_line_with_its_answer_in_words() {
 
 /// Of two clients whose requests with private data are rejected, one is accepted without them.
 #[test]
-fn private_data_are_refused_if_the_same_request_without_them_is_accepted() {
+fn private_data_is_refused_if_only_requests_without_are_accepted() {
     for (later, is_refused) in [(&[][..], true), (&SENDS_OF_4096[..], false)] {
         let mut asking = Asking::new();
         asking.request(0, &SENDS_OF_4096);
@@ -211,7 +211,7 @@ fn terms_are_those_of_the_messages_of_connection_set_up() {
 
 /// The server drops the connection of one of two clients; with one and with sixteen calls in flight.
 #[test]
-fn the_pair_that_flaps_is_named_with_the_end_that_drops_its_connections() {
+fn a_flapping_pair_names_the_end_that_drops_connections() {
     for (load, how) in [(ALONE, "DREQ"), (CROWD, "DREQ"), (CROWD_OVER_TCP, "RST")] {
         let frames = dropped_connections(load).records();
         let dropped = load.calls.div_ceil(2);
@@ -238,7 +238,7 @@ fn the_pair_that_flaps_is_named_with_the_end_that_drops_its_connections() {
 /// Ends of connections of which nobody is to blame: the client unmounts, the server ends what nobody has used for six minutes, and a restart
 /// of the server ends four connections side by side.
 #[test]
-fn connections_that_nobody_uses_or_that_end_together_do_not_flap() {
+fn unused_or_jointly_ended_connections_do_not_flap() {
     let ending = |by: By, idle: u64| {
         let mut scene = Scene::with(ALONE, 1, &SENDS_OF_4096);
         for number in 0..5 {
@@ -290,7 +290,7 @@ fn what_came_before_the_end_of_a_connection_is_said() {
 }
 
 #[test]
-fn the_longest_idle_time_is_one_in_which_no_call_waits() {
+fn the_longest_idle_time_has_no_waiting_call() {
     let mut scene = Scene::with(CROWD, 1, &SENDS_OF_4096);
     scene.rpcs(0, 2, (SECOND, 100 * MILLISECOND), 50 * MILLISECOND);
     scene.rpcs(0, 1, (9 * SECOND, SECOND), 20 * SECOND);

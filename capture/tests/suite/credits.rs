@@ -101,7 +101,7 @@ fn expected(waits: &[Wait], granted: usize) -> Vec<Option<u64>> {
 
 /// As if the server granted fewer credits. In all of these, the Linux client has no more than two calls waiting.
 #[test]
-fn the_wait_before_each_call_is_that_with_as_many_calls_as_credits() {
+fn calls_wait_while_all_credits_are_in_use() {
     for (name, granted, is_kept, least) in [
         ("nfs41_lossy", 1, false, 5_000_000_000),
         ("nfs41_lossy", 2, true, 1_000_000_000),
@@ -233,7 +233,7 @@ fn two_credits() -> Trace {
 }
 
 #[test]
-fn no_credit_was_free_until_the_reply_that_let_the_call_go() {
+fn a_call_waits_until_the_reply_that_frees_a_credit() {
     let found = two_credits().found(0, None);
     let waits = [1, 2, 3, 4, 5].map(|xid| found.of(xid).credit_wait);
     assert_eq!(waits, [Ok(0), Ok(50_000), Ok(0), Ok(1_200_000), Ok(0)]);
@@ -244,7 +244,7 @@ fn no_credit_was_free_until_the_reply_that_let_the_call_go() {
 
 /// In version 2 a credit is for one message, and nothing limits the calls of a client to one before the first reply.
 #[test]
-fn what_a_call_of_version_2_waited_for_is_not_known() {
+fn the_credit_wait_of_a_version_2_call_is_unknown() {
     let mut trace = Trace::new();
     trace.call_v2(100, 1);
     let reply_v2 = |xid| [words(&[xid, 2, 1_048_584, 13, 0]), reply(xid, &[])].concat();
@@ -258,7 +258,7 @@ fn what_a_call_of_version_2_waited_for_is_not_known() {
 }
 
 #[test]
-fn a_capture_that_begins_later_does_not_know_until_all_credits_were_used() {
+fn joined_late_credit_waits_are_unknown_until_all_are_used() {
     let trace = two_credits();
     // Without the set-up.
     let found = trace.found(trace.set_up, None);
@@ -283,7 +283,7 @@ fn what_the_capture_misses_makes_no_wait() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_owes_a_credit_if_all_are_in_use() {
+fn a_silent_server_owes_a_credit_if_all_are_used() {
     for (granted, limit) in [(1, CreditLimit::Reached), (2, CreditLimit::Below)] {
         let mut trace = Trace::new();
         trace.call(100, 1);
@@ -338,7 +338,7 @@ mod lost {
     }
 
     #[test]
-    fn a_reply_that_was_refused_returns_its_credit_with_the_copy_that_was_accepted() {
+    fn a_refused_reply_returns_its_credit_when_accepted() {
         let mut trace = granted(1);
         trace.call(200, 2);
         trace.reply(300, 2, 1);
@@ -352,7 +352,7 @@ mod lost {
     }
 
     #[test]
-    fn the_next_call_may_come_before_the_acknowledgement_of_the_copy() {
+    fn the_next_call_may_precede_the_acknowledgement() {
         let mut trace = granted(1);
         trace.call(200, 2);
         trace.reply(300, 2, 1);
@@ -400,7 +400,7 @@ mod lost {
     }
 
     #[test]
-    fn the_reply_to_a_call_before_the_refusal_is_refused_too() {
+    fn a_refusal_covers_the_replies_sent_before_it() {
         let mut trace = granted(2);
         trace.call(190, 2);
         trace.reply(1410, 2, 2);
@@ -415,7 +415,7 @@ mod lost {
     }
 
     #[test]
-    fn after_a_time_out_alone_it_is_unknown_when_the_credit_was_returned() {
+    fn after_only_a_time_out_the_credit_return_is_unknown() {
         for (credits, expected, unknown) in [(1, Err(CreditWaitUnknown::ReplyArrival), 500_000_000), (8, Ok(0), 0)] {
             let mut trace = granted(credits);
             trace.call(200, 2);

@@ -188,7 +188,7 @@ fn a_failed_run_leaves_the_old_file() {
 }
 
 #[test]
-fn a_folder_without_room_for_a_new_file_leaves_the_old_one() {
+fn the_old_file_stays_if_no_new_one_fits() {
     let folder = Folder::new().with_page();
     // The name of the old file is as long as a path can be, so that of a file beside it is too long.
     let mut deep = folder.0.clone();
@@ -236,7 +236,7 @@ fn signal(child: u32, signal: &str) {
 }
 
 #[test]
-fn ctrl_c_leaves_the_old_file_while_a_file_is_read() {
+fn ctrl_c_while_reading_leaves_the_old_file() {
     let folder = Folder::new().with_page();
     for ((command, name), which) in COMMANDS.into_iter().zip(["INT", "TERM"].into_iter().cycle()) {
         if command == "view" {
@@ -337,7 +337,7 @@ fn a_new_file_takes_the_place_of_the_old_one() {
 }
 
 #[test]
-fn the_mode_of_a_new_file_is_that_of_any_other() {
+fn a_new_file_has_the_usual_mode() {
     let folder = Folder::new();
     for umask in ["022", "077"] {
         let path = folder.path(umask);

@@ -758,7 +758,7 @@ fn lose_call(scene: &mut Scene, wire: usize, time: u64, milliseconds: u64) {
 
 /// A pause is no time-out, however long: the receiver says only how long it is at least.
 #[test]
-fn calls_behind_a_refused_one_wait_for_the_same_receiver_and_nothing_is_lost() {
+fn calls_behind_a_refused_one_blame_the_receiver_not_loss() {
     for pause in [1500, 700 * MILLISECOND] {
         let diagnosis = diagnose(&takes_half(ALONE, pause).records());
         let [cause] = &diagnosis.causes[..] else { panic!("{}", text(&diagnosis)) };
@@ -832,7 +832,7 @@ fn credits_after(mut scene: Scene, grant: u32, calls: u64) -> Vec<Record> {
 
 /// A wait is judged by the grant and the request at its time: the range over the capture would blame the wrong end.
 #[test]
-fn waits_for_credits_are_judged_by_the_credits_at_their_time() {
+fn credit_waits_are_judged_by_the_credits_of_that_time() {
     let mut dropped = Scene::new(1, &SENDS_OF_4096);
     dropped.grant = 64;
     dropped.rpcs(0, 1, (0, 0), 100);
@@ -1269,7 +1269,7 @@ fn a_file_of_both_ends_says_what_each_end_saw() {
 
 /// The latencies of single RPCs are those of the packets that come first.
 #[test]
-fn commands_say_at_which_end_latencies_are_if_a_file_holds_both() {
+fn commands_say_at_which_of_two_ends_latencies_are() {
     let path = env::temp_dir().join(format!("rpcrdma-both-{}.pcap", process::id()));
     for (ahead, whose) in [
         (0, "those at the responder"),
@@ -1343,7 +1343,7 @@ fn assert_evidence(diagnosis: &Diagnosis, cause: &str, sentences: &[&str]) {
 }
 
 #[test]
-fn a_refused_reply_is_the_clients_who_has_no_receive_buffer() {
+fn a_refused_reply_blames_the_client_without_receive_buffer() {
     let diagnosis = diagnose(&reply_refused(ALONE, 3, true).records());
     assert_evidence(
         &diagnosis,
@@ -1364,7 +1364,7 @@ fn a_refused_reply_is_the_clients_who_has_no_receive_buffer() {
 }
 
 #[test]
-fn who_ended_a_connection_is_said_with_what_became_of_the_requests_after_it() {
+fn a_silent_server_is_named_with_its_later_rejections() {
     let diagnosis = diagnose(&server_stopped(ALONE, Some(8)).records());
     let ended = "The server 192.0.2.2 ended the connection 3.00 ms after the call (DREQ in frame 206).";
     assert_evidence(
@@ -1470,7 +1470,7 @@ fn a_request_that_may_have_been_answered_is_not_unanswered() {
 
 /// The server's address moves to another adapter at 5 s, as gratuitous ARP says, and the client's requests get no answer.
 #[test]
-fn an_address_that_moved_is_named_where_requests_or_calls_get_no_answer() {
+fn a_moved_address_is_named_if_nothing_is_answered() {
     let mut scene = Scene::healthy();
     let call = scene.send(0, Client, &message(MSG, 7, &Lists::default(), &null(7)));
     for time in 0..4 {
@@ -1497,7 +1497,7 @@ fn an_address_that_moved_is_named_where_requests_or_calls_get_no_answer() {
 }
 
 #[test]
-fn a_call_that_waits_for_a_moment_at_the_end_is_no_cause() {
+fn a_brief_wait_at_the_end_is_no_cause() {
     let mut scene = Scene::healthy();
     scene.call(0, SECOND);
     scene.until(SECOND + 900 * MILLISECOND);
@@ -1521,7 +1521,7 @@ fn a_server_that_answered_as_late_before_may_still_answer() {
 
 /// The capture begins with frame 1200 of nfs41_lossy: two READs that are answered in frames 1498 and 1499 wait since 1169 and 1173.
 #[test]
-fn loss_is_a_cause_of_rpcs_whose_calls_were_sent_before_the_capture() {
+fn loss_delays_rpcs_called_before_the_capture() {
     let frames = transcode::without_first(&transcode::capture("nfs41_lossy"), 1199);
     let diagnosis = diagnose(&frames);
     assert_eq!(causes(&diagnosis), ["loss", "joined-late"], "{}", text(&diagnosis));
@@ -1545,7 +1545,7 @@ fn loss_is_a_cause_of_rpcs_whose_calls_were_sent_before_the_capture() {
 /// The capture begins with frame 1370 of nfs41_lossy, after all losses that the same two READs wait for: it holds the packets that are
 /// retransmitted, and not those that were lost. Their replies come three times, and only after the time-out does the client accept them.
 #[test]
-fn replies_to_calls_before_the_capture_arrive_after_what_their_receiver_lacked() {
+fn replies_to_earlier_calls_arrive_after_missing_packets() {
     let diagnosis = diagnose(&transcode::without_first(&transcode::capture("nfs41_lossy"), 1369));
     assert_eq!(causes(&diagnosis), ["loss", "joined-late"], "{}", text(&diagnosis));
     let loss = &diagnosis.causes[0];
@@ -1564,7 +1564,7 @@ fn replies_to_calls_before_the_capture_arrive_after_what_their_receiver_lacked()
 
 /// Nothing of the RPC but its retransmitted data is in the capture, and 50 others are well.
 #[test]
-fn packets_retransmitted_for_calls_before_the_capture_are_a_cause_without_a_time() {
+fn retransmissions_for_earlier_calls_are_an_untimed_cause() {
     let mut scene = Scene::healthy();
     let data = scene.wires[0].write(Server, (7, 0), &octets(7, 5000));
     scene.at(2 * SECOND, &data);
@@ -1581,7 +1581,7 @@ fn packets_retransmitted_for_calls_before_the_capture_are_a_cause_without_a_time
 
 /// Frames 1360 to 1370 of nfs41_lossy are parts of two RDMA Writes.
 #[test]
-fn a_connection_from_before_the_capture_may_carry_rpcs_that_it_does_not_show() {
+fn a_connection_older_than_the_capture_may_carry_rpcs() {
     let mut frames = transcode::without_first(&transcode::capture("nfs41_lossy"), 1359);
     frames.truncate(11);
     let diagnosis = diagnose(&frames);
@@ -1593,7 +1593,7 @@ fn a_connection_from_before_the_capture_may_carry_rpcs_that_it_does_not_show() {
 
 /// The call of frame 1169 is before the capture, and its reply is accepted in frame 1499: 2.406 s after the first operation of the capture.
 #[test]
-fn transactions_give_the_least_latency_of_an_rpc_without_its_call() {
+fn an_rpc_without_its_call_has_a_least_latency() {
     let path = env::temp_dir().join(format!("rpcrdma-joined-{}.pcap", process::id()));
     let frames = transcode::without_first(&transcode::capture("nfs41_lossy"), 1199);
     // The first dozen packets are the rest of an RDMA Write.
@@ -1676,7 +1676,7 @@ fn an_rpc_without_its_call_waits_until_its_reply_arrives() {
 
 /// The call may be among the packets that the capture lacks, so it is not known since when the RPC waits.
 #[test]
-fn an_rpc_whose_call_the_capture_may_have_missed_has_no_least_wait() {
+fn a_possibly_missed_call_leaves_no_least_wait() {
     let mut scene = Scene::healthy();
     let xid = scene.call(0, 2 * SECOND);
     scene.answer(0, xid, 3 * SECOND);
@@ -1691,7 +1691,7 @@ fn an_rpc_whose_call_the_capture_may_have_missed_has_no_least_wait() {
 
 /// 256 octets of each packet are what GUIDE.md recommends.
 #[test]
-fn a_capture_of_256_octets_of_each_packet_has_the_causes_of_the_whole() {
+fn captures_of_256_octets_per_packet_show_the_same_causes() {
     let mut wrong = Vec::new();
     // Checksums need whole packets, private data is behind the first 256 octets, and some requests of a bad client have longer headers.
     let needs_more = ["cut", "wrong checksums", "small Sends", "bad client"];
@@ -1715,7 +1715,7 @@ fn a_capture_of_256_octets_of_each_packet_has_the_causes_of_the_whole() {
 /// Three clients of a server. Of the first, the server acknowledges each call after 400 microseconds and the client each reply after 20:
 /// the capture was made at that client. Nothing shows where it was made for the others.
 #[test]
-fn the_place_of_a_capture_is_said_with_the_connections_for_which_it_is_known() {
+fn the_capture_point_names_the_connections_that_show_it() {
     let mut scene = Scene::new(3, &SENDS_OF_4096);
     for number in 0..12 {
         let (time, xid) = (SECOND + number * 20 * MILLISECOND, scene.next_xid());
@@ -1815,7 +1815,7 @@ fn the_ends_of_connection_requests_are_in_the_record() {
 
 /// The refused call is the only one: what the server takes at most cannot be seen.
 #[test]
-fn a_server_that_refuses_the_first_call_has_no_receive_posted() {
+fn a_server_that_refuses_the_first_call_posted_no_receive() {
     let evidence = evidence(&not_ready(ALONE, 50).records());
     let words = "It had granted 32 credits, and refused calls when no other call waited for an answer: it had no Receive posted at all \
                  then, so it posts Receives too late.";
@@ -1836,7 +1836,7 @@ const CUT_DIFFERS: [(&str, &[&str]); 6] = [
 ];
 
 #[test]
-fn shipped_captures_of_256_octets_of_each_packet_have_the_causes_of_the_whole() {
+fn shipped_captures_of_256_octets_show_the_same_causes() {
     let (mut wrong, mut differ) = (Vec::new(), Vec::new());
     for name in transcode::shipped() {
         let frames = transcode::capture(&name);
@@ -1858,7 +1858,7 @@ fn shipped_captures_of_256_octets_of_each_packet_have_the_causes_of_the_whole() 
 
 /// A cut changes the exit status only where it hides RPCs, or findings that rest on what it takes away.
 #[test]
-fn commands_have_the_same_status_with_256_octets_of_each_packet() {
+fn exit_statuses_stay_with_256_octets_per_packet() {
     let path = env::temp_dir().join(format!("rpcrdma-256-{}.pcap", process::id()));
     for name in ["nfs3", "nfs40", "nfs41", "nfs41_lossy", "nfs41_krb5", "hangs", "iwarp_nfs41", "same_xid", "errors"] {
         let frames = transcode::cut(&transcode::capture(name), 256);
@@ -1888,7 +1888,7 @@ fn the_advice_about_a_cut_exceeds_what_was_captured() {
 
 /// A call and a callback wait at the end, for different ends.
 #[test]
-fn an_end_that_a_cause_is_of_is_in_the_record() {
+fn a_cause_record_names_the_end_with_most_time() {
     let mut scene = Scene::healthy();
     scene.call(0, SECOND);
     let xid = scene.next_xid();
@@ -1924,7 +1924,7 @@ fn assert_says(evidence: &str, sentences: &[&str]) {
 /// Calls that are sent again after these delays, in milliseconds: from 1,000 to 1,700, from 1,200 to 1,900 and from 5,000 to 5,600, each
 /// on a connection of its own. So RPCs are delayed for 2,000 in all, and the mount for 900 and 600.
 #[test]
-fn time_in_which_several_rpcs_are_delayed_counts_once_for_the_mount() {
+fn overlapping_delays_count_once_for_the_mount() {
     let scene = |delays: &[(u64, u64)]| {
         let mut scene = Scene::new(3, &SENDS_OF_4096);
         for (wire, (from, until)) in
@@ -1968,7 +1968,7 @@ fn time_in_which_several_rpcs_are_delayed_counts_once_for_the_mount() {
 }
 
 #[test]
-fn the_capture_shows_on_which_side_of_it_packets_were_lost() {
+fn the_capture_shows_on_which_side_packets_were_lost() {
     let evidence = evidence(&one_bad_client(ALONE, true).records());
     assert_says(
         &evidence,
@@ -1984,7 +1984,7 @@ fn the_capture_shows_on_which_side_of_it_packets_were_lost() {
 /// The negative acknowledgements of frames 292, 320, 548, 670, 1155 and 1248 ask for packets of which the capture holds no copy from before;
 /// those of 389, 1317 and 1403 for packets that it holds, but that the receiver threw away behind a hole: their second copies are not there.
 #[test]
-fn losses_are_counted_beside_the_packets_that_were_sent_again_because_of_them() {
+fn losses_are_counted_beside_their_retransmissions() {
     let evidence = evidence(&transcode::capture("nfs41_lossy"));
     assert_says(
         &evidence,
@@ -1998,7 +1998,7 @@ fn losses_are_counted_beside_the_packets_that_were_sent_again_because_of_them() 
 }
 
 #[test]
-fn the_longest_delay_is_named_with_its_file_and_the_frame_that_ended_the_wait() {
+fn the_longest_delay_is_named_with_file_and_frame() {
     let evidence = evidence(&transcode::capture("nfs41_lossy"));
     assert_says(
         &evidence,
@@ -2014,7 +2014,7 @@ fn the_longest_delay_is_named_with_its_file_and_the_frame_that_ended_the_wait() 
 
 /// A WRITE of iwarp_nfs3_lossy waited 216 ms for the client's data, of which a segment was lost ahead of the capture.
 #[test]
-fn the_time_of_an_end_is_no_fault_of_it_if_packets_were_lost() {
+fn time_of_an_end_is_no_fault_under_packet_loss() {
     let diagnosis = diagnose(&transcode::capture("iwarp_nfs3_lossy"));
     let evidence = diagnosis.causes[0].evidence.join(" ");
     let expected = "For 1 RPC with packets that were sent again, counted above too, the ends took 216 ms besides; recovery may \

@@ -132,7 +132,7 @@ fn used() -> [BTreeSet<u16>; 3] {
 }
 
 #[test]
-fn a_frame_has_each_number_by_which_an_encapsulation_is_found() {
+fn every_encapsulation_number_occurs_in_a_frame() {
     let ([mut ethertypes, protocols, ports], [used_ethertypes, used_protocols, used_ports]) = (opened(), used());
     // Tags of 802.1Q and 802.1ad are part of the frame, and are not followed here.
     ethertypes.retain(|ethertype| ![0x8100, 0x88a8, 0x9100].contains(ethertype));
@@ -156,7 +156,7 @@ fn encapsulations_are_nested_up_to_a_depth() {
 
 /// The payload is cut, as mirrors do, and the frame has padding and a check sequence behind the outer packet.
 #[test]
-fn a_frame_that_a_mirror_cut_has_no_octets_of_what_follows_it() {
+fn a_mirrored_cut_frame_excludes_padding_and_check_sequence() {
     use Encapsulation::{ErspanII, Geneve, GreEthernet, Vxlan, VxlanOverIpv6};
     let records = transcode::capture("nfs41");
     let bare = records.iter().filter(|record| packet(record).is_some()).max_by_key(|record| record.data.len()).unwrap();
@@ -226,7 +226,7 @@ fn a_packet_captured_bare_and_wrapped_is_one_packet() {
 }
 
 #[test]
-fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
+fn mirror_sessions_are_shown_and_identify_no_connection() {
     use Encapsulation::{ErspanII, ErspanIII, Geneve, GreEthernet, Vxlan};
     let records = transcode::capture("nfs41_callback");
     for (how, name, id) in
@@ -264,7 +264,7 @@ fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
 }
 
 #[test]
-fn what_is_not_read_is_named_with_its_number_and_the_hint_says_what_to_do() {
+fn unread_encapsulations_are_named_with_number_and_advice() {
     let bare = first("nfs41");
     let with = |at: usize, octets: &[u8], how: Option<Encapsulation>| {
         let mut record = how.map_or_else(|| bare.clone(), |how| wrapped(&bare, how));

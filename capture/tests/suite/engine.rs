@@ -101,7 +101,7 @@ fn without(trace: &[Packet], places: &[usize]) -> Vec<Packet> {
 // --- Order, repetition and loss ------------------------------------------------------------------------------------------
 
 #[test]
-fn packet_numbers_go_on_at_zero_after_2_to_the_24() {
+fn packet_numbers_wrap_at_2_to_the_24() {
     for before in 0..12 {
         let mut wire = Wire::default();
         wire.client.next = 0xff_ffff - before;
@@ -135,7 +135,7 @@ fn a_send_of_three_packets_is_one_message() {
 }
 
 #[test]
-fn what_was_acknowledged_and_never_seen_is_missed_at_the_end_too() {
+fn unseen_acknowledged_packets_are_missed_at_the_end_too() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     trace.extend(nulls(&mut wire, 1..3));
@@ -168,7 +168,7 @@ fn after_a_negative_acknowledgement_the_accepted_copy_counts() {
 }
 
 #[test]
-fn a_retransmission_whose_negative_acknowledgement_was_not_seen_is_one_message() {
+fn a_retransmission_after_an_unseen_nak_is_one_message() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     let data = octets(3, 3000);
@@ -203,7 +203,7 @@ fn packets_captured_twice_change_nothing() {
 }
 
 #[test]
-fn a_packet_of_a_write_that_was_missed_spoils_that_rpc_only_and_is_named() {
+fn a_missed_write_packet_spoils_only_its_rpc() {
     let data = octets(1, 5000);
     for (lost, captured) in [(0, 0), (1, 1024), (3, 3072), (4, 4096)] {
         let mut wire = Wire::default();
@@ -225,7 +225,7 @@ fn a_packet_of_a_write_that_was_missed_spoils_that_rpc_only_and_is_named() {
 }
 
 #[test]
-fn a_packet_of_a_read_response_that_was_missed_spoils_that_rpc_only_and_is_named() {
+fn a_missed_read_response_spoils_only_its_rpc() {
     let data = octets(1, 5001);
     for (lost, captured) in [(0, 0), (1, 1024), (4, 4096)] {
         let mut wire = Wire::default();
@@ -255,7 +255,7 @@ fn a_read_request_that_was_missed_leaves_its_responses_nowhere() {
 }
 
 #[test]
-fn a_send_of_which_a_packet_was_missed_is_shown_as_far_as_it_is_there() {
+fn a_send_with_a_missed_packet_is_shown_in_part() {
     let data = octets(3, 2400);
     for (lost, shown) in
         [(0, vec![Captured::Tail]), (1, vec![Captured::Head, Captured::Tail]), (2, vec![Captured::Head])]
@@ -309,7 +309,7 @@ fn a_call_whose_reply_was_missed_is_given_without_one() {
 }
 
 #[test]
-fn a_packet_that_comes_after_its_hole_was_given_up_is_still_a_message() {
+fn a_packet_after_its_abandoned_gap_is_a_message() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     trace.extend(nulls(&mut wire, 1..60));
@@ -339,7 +339,7 @@ fn a_packet_that_comes_late_twice_is_one_message() {
 
 /// The request for a connection is captured last, when a reply behind packets that are missing has waited for them.
 #[test]
-fn a_set_up_that_is_captured_late_shows_that_packets_before_it_are_missing() {
+fn a_late_setup_shows_missing_packets_before_it() {
     for is_whole in [true, false] {
         let mut wire = Wire::default();
         let [request, reply, ready] = &wire.connect()[..] else { panic!("three messages") };
@@ -455,7 +455,7 @@ fn packets_out_of_order_across_directions_are_put_in_order() {
 }
 
 #[test]
-fn a_reply_in_several_packets_that_overtakes_its_call_meets_it() {
+fn a_divided_reply_that_overtakes_its_call_matches_it() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     trace.extend(nulls(&mut wire, 10..12));
@@ -468,7 +468,7 @@ fn a_reply_in_several_packets_that_overtakes_its_call_meets_it() {
 }
 
 #[test]
-fn a_send_the_receiver_was_not_ready_for_is_one_message() {
+fn a_send_refused_by_an_rnr_nak_is_one_message() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     let send = wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1)));
@@ -488,7 +488,7 @@ fn a_send_the_receiver_was_not_ready_for_is_one_message() {
 }
 
 #[test]
-fn a_read_that_is_asked_for_again_from_its_middle_gives_the_same_data() {
+fn a_read_repeated_from_its_middle_gives_the_same_data() {
     let data = octets(1, 5001);
     // The responses from `lost` on were lost on the way to the server; the capture may have seen them or not.
     for lost in 0..5 {
@@ -512,7 +512,7 @@ fn a_read_that_is_asked_for_again_from_its_middle_gives_the_same_data() {
 }
 
 #[test]
-fn a_capture_that_begins_with_a_read_request_learns_the_path_mtu() {
+fn a_capture_beginning_with_a_read_learns_the_mtu() {
     for mtu in [256, 512, 1024, 2048, 4096] {
         let mut wire = Wire { mtu, ..Wire::default() };
         let mut trace = nulls(&mut wire, 10..12);
@@ -527,7 +527,7 @@ fn a_capture_that_begins_with_a_read_request_learns_the_path_mtu() {
 }
 
 #[test]
-fn two_read_requests_before_the_first_response_tell_the_path_mtu() {
+fn two_read_requests_in_flight_show_the_path_mtu() {
     for mtu in [256, 512, 1024, 2048, 4096] {
         for length in [200, 1000, 5000, 8192] {
             let mut wire = Wire { mtu, ..Wire::default() };
@@ -559,7 +559,7 @@ fn two_read_requests_before_the_first_response_tell_the_path_mtu() {
 }
 
 #[test]
-fn a_read_that_fits_one_packet_tells_nothing_about_the_path_mtu() {
+fn a_read_of_one_packet_shows_no_path_mtu() {
     let mut wire = Wire::default();
     let mut trace = nulls(&mut wire, 10..12);
     let (one, two) = (octets(1, 1000), octets(2, 9000));
@@ -573,7 +573,7 @@ fn a_read_that_fits_one_packet_tells_nothing_about_the_path_mtu() {
 }
 
 #[test]
-fn responses_to_a_request_that_was_missed_are_not_those_of_the_one_before() {
+fn responses_to_a_missed_request_match_no_earlier_one() {
     // The capture begins in the middle, so the path MTU is not known, and one Read request asks for part of a chunk.
     for length in [1500, 2048, 3000] {
         for lost_responses in [false, true] {
@@ -621,7 +621,7 @@ fn sent(found: &Found) -> Vec<(u32, Side)> {
 }
 
 #[test]
-fn what_comes_while_a_packet_is_missing_is_kept_in_order() {
+fn messages_behind_a_missing_packet_keep_their_order() {
     let (mut wire, mut trace) = connected();
     let [one, two, three] =
         [1, 2, 3].map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0));
@@ -649,7 +649,7 @@ fn an_acknowledgement_before_what_it_acknowledges_is_early() {
 }
 
 #[test]
-fn a_hole_is_given_up_when_64_packets_have_come_after_its_acknowledgement() {
+fn a_gap_is_abandoned_64_packets_after_its_acknowledgement() {
     for (after, missed) in [(64, 0), (65, 1)] {
         let (mut wire, mut trace) = connected();
         trace.extend(nulls(&mut wire, 1..4));
@@ -665,7 +665,7 @@ fn a_hole_is_given_up_when_64_packets_have_come_after_its_acknowledgement() {
 }
 
 #[test]
-fn a_reply_waits_for_its_call_until_64_packets_have_come() {
+fn a_reply_waits_64_packets_for_its_call() {
     for (after, has_call) in [(64, true), (65, false)] {
         let (mut wire, mut trace) = connected();
         trace.extend(nulls(&mut wire, 1..4));
@@ -681,7 +681,7 @@ fn a_reply_waits_for_its_call_until_64_packets_have_come() {
 }
 
 #[test]
-fn a_hole_is_given_up_before_a_reply_is_whose_call_may_be_in_it() {
+fn a_gap_is_abandoned_before_a_reply_behind_it() {
     let (mut wire, mut trace) = connected();
     trace.extend(nulls(&mut wire, 1..3));
     wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3))); // missed
@@ -724,7 +724,7 @@ fn packets_of_one_hole_may_come_late_in_any_order() {
 }
 
 #[test]
-fn packets_shortly_before_the_first_of_the_capture_may_come_late() {
+fn packets_up_to_64_before_the_first_come_late() {
     for first in [0xff_ffd0, 3, 0x1000] {
         for (before, is_late) in [(1, true), (64, true), (65, false)] {
             let mut wire = Wire::default();
@@ -769,7 +769,7 @@ fn an_acknowledgement_further_away_than_any_window_tells_nothing() {
 }
 
 #[test]
-fn a_response_from_the_middle_tells_that_its_request_was_sent() {
+fn a_middle_response_shows_that_its_request_was_sent() {
     let (mut wire, mut trace) = connected();
     trace.extend(nulls(&mut wire, 1..3));
     let rpc = write_rpc(&mut wire, 3, MEMORY, &octets(1, 3000));
@@ -779,7 +779,7 @@ fn a_response_from_the_middle_tells_that_its_request_was_sent() {
 }
 
 #[test]
-fn what_was_refused_is_used_where_it_was_accepted_after_all() {
+fn refused_packets_count_if_finally_accepted() {
     let (mut wire, mut trace) = connected();
     let sends: Vec<_> =
         (1..5).map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0)).collect();
@@ -797,7 +797,7 @@ fn what_was_refused_is_used_where_it_was_accepted_after_all() {
 }
 
 #[test]
-fn of_more_than_4096_refused_packets_the_last_are_let_go() {
+fn beyond_4096_refused_packets_the_last_are_dropped() {
     let mut wire = Wire { mtu: 256, ..Wire::default() };
     let mut trace = wire.connect();
     trace.extend(nulls(&mut wire, 1..2));
@@ -810,7 +810,7 @@ fn of_more_than_4096_refused_packets_the_last_are_let_go() {
 }
 
 #[test]
-fn the_path_mtu_of_the_set_up_says_how_many_numbers_a_read_takes() {
+fn the_setup_mtu_says_how_many_numbers_a_read_uses() {
     let (mut wire, mut trace) = connected();
     trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1))));
     // A packet in the middle of a message that has no data is no packet of the path MTU.
@@ -838,7 +838,7 @@ fn nothing_is_missed_where_the_capture_ends_with_a_read() {
 }
 
 #[test]
-fn the_last_packet_of_a_write_is_not_that_of_the_write_before() {
+fn a_last_write_packet_does_not_end_the_previous_write() {
     let (mut wire, mut trace) = connected();
     let lists = [(1, 0), (2, 0)].map(|(handle, offset)| Lists::writes(&[&[(handle, offset, 5000)]]));
     for (xid, lists) in (1..).zip(&lists) {
@@ -858,7 +858,7 @@ fn the_last_packet_of_a_write_is_not_that_of_the_write_before() {
 }
 
 #[test]
-fn the_last_response_to_another_request_is_not_the_end_of_this_one() {
+fn a_last_response_does_not_end_another_request() {
     // The server asks for the beginning again, which the capture misses; so it does the responses to the first request.
     for (set_up, again, captured) in [(true, 2000, 1024), (false, 100, 0)] {
         let mut wire = Wire::default();
@@ -878,7 +878,7 @@ fn the_last_response_to_another_request_is_not_the_end_of_this_one() {
 // --- Memory --------------------------------------------------------------------------------------------------------------
 
 #[test]
-fn a_handle_used_again_after_a_missed_reply_mixes_no_octets() {
+fn a_reused_handle_after_a_missed_reply_mixes_nothing() {
     let (one, two) = (octets(1, 4096), octets(2, 4096));
     for offset in [0u64, 512, 0x10_0000] {
         for lost_calls in [false, true] {
@@ -902,7 +902,7 @@ fn a_handle_used_again_after_a_missed_reply_mixes_no_octets() {
 }
 
 #[test]
-fn a_write_that_comes_late_does_not_land_in_a_call_that_uses_the_handle_now() {
+fn a_late_write_misses_the_next_call_of_its_handle() {
     for reads in [false, true] {
         let mut wire = Wire::default();
         let mut trace = wire.connect();
@@ -1035,7 +1035,7 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
 }
 
 #[test]
-fn a_callback_is_known_by_the_program_number_that_the_client_has_announced() {
+fn the_announced_program_number_identifies_callbacks() {
     const COMPOUND: Option<&str> = Some("NFSv4 CB_COMPOUND");
     let program = 0x4000_0017;
     let channel = [0; 7];
@@ -1056,7 +1056,7 @@ fn a_callback_is_known_by_the_program_number_that_the_client_has_announced() {
 }
 
 #[test]
-fn without_an_announcement_a_callback_is_guessed_where_its_program_number_is_transient() {
+fn unannounced_callbacks_are_guessed_from_transient_program_numbers() {
     for program in [0x4000_0000, 0x5fff_ffff] {
         assert_eq!(called_back(&[], program), (Some("NFSv4 CB_COMPOUND"), Callback::Guessed));
     }
@@ -1068,7 +1068,7 @@ fn without_an_announcement_a_callback_is_guessed_where_its_program_number_is_tra
 /// It may ask for other credits. What is another call of the same XID has its own data, and it is not known for which of
 /// them what was missed of it was moved.
 #[test]
-fn what_was_moved_before_a_call_was_sent_again_is_that_of_the_copy_and_of_no_other_call() {
+fn a_repeated_call_keeps_the_writes_of_the_first() {
     let lists = Lists::writes(&[&[segment(100)]]);
     let call = message(MSG, 1, &lists, &read3(1, 100));
     let mut copy = call.clone();
@@ -1092,7 +1092,7 @@ fn what_was_moved_before_a_call_was_sent_again_is_that_of_the_copy_and_of_no_oth
 }
 
 #[test]
-fn what_was_asked_for_before_a_call_was_sent_again_is_that_of_the_copy() {
+fn a_repeated_call_keeps_the_reads_of_the_first() {
     let (mut wire, mut trace) = connected();
     let rpc = write_rpc(&mut wire, 1, MEMORY, &octets(1, 3000));
     let [call, asks, data @ .., reply] = &rpc[..] else { panic!() };
@@ -1107,7 +1107,7 @@ fn what_was_asked_for_before_a_call_was_sent_again_is_that_of_the_copy() {
 }
 
 #[test]
-fn a_reply_that_the_capture_cut_before_it_says_so_answers_the_call_that_waits() {
+fn a_reply_cut_before_its_direction_answers_the_waiting_call() {
     let (mut wire, mut trace) = connected();
     trace.extend(nulls(&mut wire, 1..2));
     // Of the reply its header and XID are there.
@@ -1123,7 +1123,7 @@ fn a_reply_that_the_capture_cut_before_it_says_so_answers_the_call_that_waits() 
 
 /// It comes back unused. A chunk that the call did not offer is one of a call in the other direction.
 #[test]
-fn a_provided_reply_may_return_the_reply_chunk_of_its_call_and_no_other() {
+fn a_provided_reply_returns_only_its_own_reply_chunk() {
     for (handle, answers) in [(0xbbb, true), (0xbbc, false)] {
         let (mut wire, mut trace) = connected();
         trace.extend(wire.send(Client, &message(MSG, 1, &Lists::reply(&[(0xbbb, 0, 100)]), &null(1))));
@@ -1138,7 +1138,7 @@ fn a_provided_reply_may_return_the_reply_chunk_of_its_call_and_no_other() {
 
 /// Every other octet of many segments is written, so that what was moved takes more room than the data.
 #[test]
-fn what_was_moved_is_noted_as_far_as_there_is_room() {
+fn transfers_are_recorded_as_far_as_memory_allows() {
     let (mut wire, mut trace) = connected();
     let segments: Vec<Segment> = (0..60).map(|handle| (handle + 1, 0, 200)).collect();
     let lists = Lists::writes(&[&segments]);
@@ -1194,7 +1194,7 @@ fn no_more_is_held_than_the_configuration_allows() {
 }
 
 #[test]
-fn of_more_than_4096_waiting_calls_the_oldest_is_given_up() {
+fn beyond_4096_waiting_calls_the_oldest_is_dropped() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     for xid in 0..5000 {
@@ -1213,7 +1213,7 @@ fn of_more_than_4096_waiting_calls_the_oldest_is_given_up() {
 // --- Connections ---------------------------------------------------------------------------------------------------------
 
 #[test]
-fn queue_pairs_of_a_new_connection_may_be_those_of_an_old_one() {
+fn a_new_connection_may_reuse_old_queue_pairs() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
     // The reply of the first connection's last call never comes, and no one disconnects.
@@ -1233,7 +1233,7 @@ fn queue_pairs_of_a_new_connection_may_be_those_of_an_old_one() {
 }
 
 #[test]
-fn half_of_the_set_up_is_enough_to_pair_the_ends() {
+fn half_of_the_setup_suffices_to_pair_the_ends() {
     let data = octets(2, 3000);
     for lost in [0, 1] {
         let mut wire = Wire::default();
@@ -1291,7 +1291,7 @@ fn unpaired_connections_of_the_same_hosts_are_paired_rightly() {
 }
 
 #[test]
-fn a_set_up_that_names_the_queue_pairs_of_another_connection_begins_a_new_one() {
+fn a_setup_with_used_queue_pairs_begins_a_new_connection() {
     // The capture begins in the middle of the first; its queue pairs are used again, with other numbers.
     let mut wire = Wire::default();
     let mut trace = nulls(&mut wire, 10..14);
@@ -1310,7 +1310,7 @@ fn a_set_up_that_names_the_queue_pairs_of_another_connection_begins_a_new_one() 
 }
 
 #[test]
-fn a_set_up_that_is_captured_late_is_that_of_the_connection() {
+fn a_late_setup_belongs_to_its_connection() {
     for first in [0, 100, 0xff_fffe] {
         let mut wire = Wire::default();
         (wire.client.next, wire.server.next) = (first, first);
@@ -1356,7 +1356,7 @@ fn a_request_that_is_captured_late_tells_the_path_mtu() {
 }
 
 #[test]
-fn a_set_up_is_that_of_a_new_connection_where_the_one_before_is_not_young_or_turned_round() {
+fn a_setup_after_an_old_or_reversed_connection_is_new() {
     for (skipped, before) in [(0, 1..20), (1, 1..3)] {
         let mut wire = Wire::default();
         let set_up = wire.connect();
@@ -1373,7 +1373,7 @@ fn a_set_up_is_that_of_a_new_connection_where_the_one_before_is_not_young_or_tur
 }
 
 #[test]
-fn a_request_is_the_same_until_64_packets_have_come_or_the_active_end_has_sent() {
+fn a_repeated_connection_request_soon_after_is_the_same() {
     let other = Wire {
         client: End { host: 3, queue_pair: 0x12, next: 100 },
         server: End { host: 4, queue_pair: 0x23, next: 7000 },
@@ -1401,7 +1401,7 @@ fn a_request_is_the_same_until_64_packets_have_come_or_the_active_end_has_sent()
 }
 
 #[test]
-fn set_ups_at_a_time_are_told_apart_by_the_name_and_the_active_end() {
+fn simultaneous_setups_differ_in_name_or_active_end() {
     let one = Wire::default();
     let (client, server) = (End { queue_pair: 0x12, ..one.client }, End { queue_pair: 0x23, ..one.server });
     let same_name = Wire { client: End { host: 3, ..client }, server, ..one };
@@ -1426,7 +1426,7 @@ fn set_ups_at_a_time_are_told_apart_by_the_name_and_the_active_end() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_not_that_of_another_connection() {
+fn an_unanswered_connection_request_belongs_to_no_other_connection() {
     let mut asked = Wire { client: End { host: 3, queue_pair: 0x12, next: 0 }, ..Wire::default() };
     let mut wire = Wire::default();
     let trace = [vec![asked.request(&[])], nulls(&mut wire, 1..4)].concat();
@@ -1437,7 +1437,7 @@ fn a_request_without_an_answer_is_not_that_of_another_connection() {
 }
 
 #[test]
-fn the_flow_that_holds_the_most_does_not_wait_where_too_much_is_held() {
+fn past_the_bound_the_flow_buffering_most_stops_waiting() {
     let (mut wire, mut trace) = connected();
     trace.extend(nulls(&mut wire, 1..2));
     let lone = |queue_pair| Wire { server: End { host: 4, queue_pair, next: 0 }, ..Wire::default() };
@@ -1454,7 +1454,7 @@ fn the_flow_that_holds_the_most_does_not_wait_where_too_much_is_held() {
 }
 
 #[test]
-fn packets_before_their_set_up_belong_to_it_where_their_numbers_do() {
+fn packets_before_their_setup_belong_to_it_by_number() {
     for (number, connections) in [(100, 1), (100 + 2047, 1), (100 + 2048, 2), (99, 2)] {
         let mut wire = Wire::default();
         let set_up = wire.connect();
@@ -1482,7 +1482,7 @@ fn an_end_that_is_not_heard_leaves_half_a_connection() {
 }
 
 #[test]
-fn of_more_than_64_flows_without_a_counterpart_the_oldest_is_given_up() {
+fn beyond_64_unpaired_flows_the_oldest_is_dropped() {
     for (flows, paired) in [(64, true), (65, false)] {
         let mut wires: Vec<_> = (0..flows)
             .map(|flow| Wire {
@@ -1546,7 +1546,7 @@ fn a_connection_on_any_port_is_recognised_by_its_messages() {
 }
 
 #[test]
-fn private_data_is_found_anywhere_in_a_message_and_tells_the_protocol() {
+fn private_data_is_found_at_any_offset() {
     let private = |before: usize| [&vec![0xee; before][..], &[0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7]].concat();
     // A REQ has 56 octets behind the addresses, a REP 196.
     for (in_request, in_reply) in [(5, 3), (0, 33), (47, 100), (48, 188)] {
@@ -1616,7 +1616,7 @@ fn a_long_call_may_have_a_reduced_data_item() {
 }
 
 #[test]
-fn a_data_item_goes_into_the_middle_of_a_position_zero_chunk() {
+fn data_items_go_into_the_middle_of_position_zero_chunks() {
     let (payload, data) = (call(1, [200_000, 1, 1], &octets(1, 43)), octets(2, 13));
     let found = calling(NOMSG, &[(0, &payload), (44, &data)], &[]);
     let expected = [&payload[..44], &padded(&data), &payload[44..]].concat();
@@ -1624,7 +1624,7 @@ fn a_data_item_goes_into_the_middle_of_a_position_zero_chunk() {
 }
 
 #[test]
-fn a_long_call_without_a_position_zero_chunk_has_no_payload() {
+fn long_calls_without_a_position_zero_chunk_have_no_payload() {
     for reads in [&[][..], &[(44, &[1; 8][..])]] {
         let found = calling(NOMSG, reads, &[]);
         assert!(found.of(1).call.as_ref().unwrap().message.is_err(), "{found:?}");
@@ -1665,7 +1665,7 @@ fn segments_of_a_read_chunk_may_have_odd_lengths() {
 }
 
 #[test]
-fn a_position_zero_chunk_beside_an_inline_payload_is_not_guessed() {
+fn position_zero_chunks_beside_inline_payloads_are_not_guessed() {
     let found = calling(MSG, &[(0, &written(1, &[1, 2, 3]))], &null(1));
     assert_eq!(why(&found.of(1).call), NotRebuilt::PositionZeroInMessage);
 }
@@ -1711,7 +1711,7 @@ fn answering(
 }
 
 #[test]
-fn a_write_chunk_of_several_segments_may_be_filled_in_part() {
+fn a_write_chunk_of_several_segments_may_be_part_filled() {
     let data = octets(1, 1501);
     let offered = Lists::writes(&[&[(1, 0, 1000), (2, 0x10, 1000), (3, 0x20, 1000)]]);
     let returned = Lists::writes(&[&[(1, 0, 1000), (2, 0x10, 501), (3, 0x20, 0)]]);
@@ -1798,7 +1798,7 @@ fn a_long_reply_may_be_reduced() {
 /// An NFSv3 READ whose data of 100 octets is counted in the Reply chunk's length too, as some servers do. Neither the
 /// frames that snaplen cuts nor what the capture misses is the server's fault.
 #[test]
-fn what_was_not_written_is_told_from_what_was_not_captured() {
+fn unwritten_data_is_distinguished_from_uncaptured_data() {
     let (mut wire, mut trace) = connected();
     let data = octets(2, 100);
     let payload = reply(1, &read3_results(100));
@@ -1828,7 +1828,7 @@ fn what_was_not_written_is_told_from_what_was_not_captured() {
 }
 
 #[test]
-fn what_was_not_read_is_told_from_what_was_not_captured() {
+fn unread_data_is_distinguished_from_uncaptured_data() {
     let (mut wire, mut trace) = connected();
     let data = octets(1, 1000);
     let lists = Lists::reads(&[(WRITE3_POSITION, segment(1000))]);
@@ -1894,7 +1894,7 @@ fn chunks_that_are_not_the_calls_are_not_used() {
 }
 
 #[test]
-fn a_write_chunk_whose_length_is_not_the_items_is_not_used() {
+fn a_write_chunk_of_wrong_length_is_not_used() {
     let data = octets(1, 1000);
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
     let found =
@@ -1904,7 +1904,7 @@ fn a_write_chunk_whose_length_is_not_the_items_is_not_used() {
 }
 
 #[test]
-fn results_of_an_unknown_program_are_rebuilt_where_nothing_is_reduced() {
+fn unreduced_results_of_an_unknown_program_are_rebuilt() {
     let unknown = call(1, [200_000, 1, 1], &[]);
     let data = octets(1, 1000);
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
@@ -2078,7 +2078,7 @@ fn whatever_is_missed_and_disordered_no_octet_is_wrong() {
 }
 
 #[test]
-fn whatever_is_missed_no_octet_is_wrong_where_every_call_uses_the_same_memory() {
+fn missed_packets_make_no_wrong_octets_in_shared_memory() {
     for (lost, percent) in [(5, 80), (20, 70), (100, 50), (300, 25)] {
         let rebuilt = disturb(|_| MEMORY, true, lost, 0);
         assert!(rebuilt * 100 > SENT * percent, "{lost} lost: {rebuilt} of {SENT} rebuilt");
@@ -2086,7 +2086,7 @@ fn whatever_is_missed_no_octet_is_wrong_where_every_call_uses_the_same_memory() 
 }
 
 #[test]
-fn disorder_mixes_no_octets_where_every_call_uses_the_same_memory() {
+fn disorder_mixes_no_octets_in_shared_memory() {
     for moved in [30, 100, 300] {
         let rebuilt = disturb(|_| MEMORY, false, 0, moved);
         assert!(rebuilt * 100 > SENT * 95, "{moved} moved: {rebuilt} of {SENT} rebuilt");

@@ -169,7 +169,7 @@ fn addresses_ports_and_times_are_those_of_the_capture() {
 /// The time between a call and its reply, as a tool for TCP finds it, is the latency of the RPC. Where iWARP's segments came out
 /// of order, data of the reply came after its Send.
 #[test]
-fn a_reply_comes_as_long_after_its_call_as_the_rpc_took() {
+fn exported_replies_follow_their_calls_by_the_latency() {
     for name in ["iwarp_nfs3_lossy", "nfs41_lossy", "nfs42_mtu9000"] {
         let transactions = transactions(name);
         let (file, _) = export(&transactions);

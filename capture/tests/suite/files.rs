@@ -140,7 +140,7 @@ fn frames_larger_than_the_buffer_are_whole() {
 }
 
 #[test]
-fn a_file_that_ends_early_gives_all_before_and_the_offset() {
+fn a_truncated_file_gives_all_frames_and_the_offset() {
     let records = transcode::capture("nfs41_callback")[..7].to_vec();
     let file = transcode::write_pcap(&records, Pcap::default());
     let mut starts = vec![24];
@@ -181,7 +181,7 @@ fn a_pcapng_file_that_ends_early_gives_all_before() {
 }
 
 #[test]
-fn a_compressed_file_that_ends_early_gives_all_that_is_there() {
+fn a_truncated_compressed_file_gives_all_decoded_frames() {
     let records = transcode::capture("nfs3");
     let file = transcode::write_pcap(&records, Pcap::default());
     for packed in [transcode::gzip(&file), transcode::zstandard(&file)] {
@@ -196,7 +196,7 @@ fn a_compressed_file_that_ends_early_gives_all_that_is_there() {
 }
 
 #[test]
-fn a_damaged_gzip_file_gives_all_that_comes_before_the_damage() {
+fn a_damaged_gzip_file_gives_all_before_the_damage() {
     let records = transcode::capture("nfs3");
     let packed = transcode::gzip(&transcode::write_pcap(&records, Pcap::default()));
     for place in (1000..packed.len() - 8).step_by(packed.len() / 40) {
@@ -432,7 +432,7 @@ fn times_are_shifted_by_an_offset_of_either_sign() {
 }
 
 #[test]
-fn several_files_are_one_capture_and_damage_in_one_is_passed() {
+fn several_files_are_one_capture_despite_damage_in_one() {
     let records = transcode::capture("nfs41_callback");
     let (first, second) = records.split_at(50);
     let first = transcode::write_pcap(first, Pcap::default());

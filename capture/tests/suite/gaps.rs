@@ -73,7 +73,7 @@ fn told(command: &[&str], path: &str) -> (String, String, Option<i32>) {
 }
 
 #[test]
-fn every_command_says_first_that_a_direction_is_missing_and_gives_no_all_clear() {
+fn every_command_reports_a_missing_direction_first() {
     for (name, end, missing) in [("nfs41", 1, 2), ("nfs41", 2, 1), ("iwarp_nfs41", 1, 2), ("iwarp_nfs41", 2, 1)] {
         let path = written("one.pcap", &sent_by(name, end));
         for command in COMMANDS {
@@ -184,7 +184,7 @@ fn without_rpc_over_rdma_there_is_nothing_to_judge() {
 
 /// Frames of 64 octets end within the headers of RPC-over-RDMA, and a port would not help.
 #[test]
-fn where_frames_are_cut_before_the_headers_the_length_is_to_blame() {
+fn frames_cut_before_the_headers_blame_the_snaplen() {
     let cut = transcode::capture("nfs41").into_iter().map(|mut frame| {
         frame.data.truncate(64);
         frame
@@ -297,7 +297,7 @@ fn words_without_notice(output: &str) -> String {
 }
 
 #[test]
-fn a_file_in_disorder_gives_the_results_of_the_sorted_file() {
+fn a_file_in_disorder_gives_sorted_results() {
     let mut random = transcode::Random(7);
     let mut frames = transcode::capture("nfs41_lossy");
     for block in frames.chunks_mut(100) {
@@ -355,7 +355,7 @@ fn a_file_in_disorder_beyond_the_window_names_reordercap() {
 }
 
 #[test]
-fn two_clocks_are_told_by_every_command_and_leave_no_median() {
+fn every_command_reports_two_clocks_and_no_median() {
     let path = written("two_clocks.pcap", &ahead("iwarp_nfs41", 2, 2_000_000));
     for command in COMMANDS.iter().filter(|command| !command.contains(&"OUT")) {
         let output = run(&[command, &[&*path][..]].concat());

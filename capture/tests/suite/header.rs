@@ -138,7 +138,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
 }
 
 #[test]
-fn what_is_wrong_in_version_2_is_said_in_its_wire_format() {
+fn version_2_errors_are_reported_in_their_wire_format() {
     const NOTHING: &str = "";
     const BAD_XDR: &str = "; a responder answers with RDMA2_ERR_BAD_XDR; a requester discards it";
     const INVAL_HTYPE: &str =
@@ -170,7 +170,7 @@ fn words(send: &str) -> String {
 /// An ERR_VERS of family A has 32 octets, and one of version 1 has 28: a Send of 32 octets with rdma_err 2 is an
 /// RDMA2_ERR_BAD_XDR, and what follows has no meaning.
 #[test]
-fn an_error_of_32_octets_is_in_the_layout_of_family_a() {
+fn an_error_of_32_octets_has_family_a_layout() {
     let trailing = "octet 24: 8 octets after the header of RDMA2_ERROR (v2-trailing, ";
     let found = said(&words("7 2 200001 4 1 2 0 0"), Some(Family::A));
     assert!(found.len() == 1 && found[0].starts_with(trailing), "{found:?}");
@@ -183,7 +183,7 @@ fn an_error_of_32_octets_is_in_the_layout_of_family_a() {
 
 /// On a connection of drafts -00 to -02 a peer of version 1 refuses in its own layout.
 #[test]
-fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
+fn text_and_json_agree_on_octets_after_an_err_vers() {
     let send = "00000007 00000002 00000020 00000004 00000001 00000001 00000001 00";
     let message = lone_message(octets(send), Some(Family::A));
     let (mut text, mut json) = (Vec::new(), Vec::new());
@@ -214,7 +214,7 @@ fn what_is_wrong_is_wrapped_at_120_columns() {
 }
 
 #[test]
-fn a_file_in_place_of_a_dump_is_named_with_the_command() {
+fn a_file_given_instead_of_hex_names_the_command() {
     let path = format!("{}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
     let output = run(&["header", &path]);
     let words = format!("not a hexadecimal digit; to read the dump in that file: rpcrdma header < {path}");

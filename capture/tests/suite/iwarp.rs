@@ -233,7 +233,7 @@ fn rpc_over_rdma_is_recognised_on_any_port_behind_mpa() {
 }
 
 #[test]
-fn a_new_connection_may_use_the_ports_of_an_old_one() {
+fn a_new_connection_may_reuse_old_ports() {
     let mut old = Wire::new(20049);
     let mut packets = old.open(0);
     packets.extend([old.send(0, &call(1)), old.send(1, &reply(1))]);
@@ -278,7 +278,7 @@ fn a_reply_captured_before_its_call_waits_for_it() {
 }
 
 #[test]
-fn a_send_in_several_segments_is_put_together_and_a_part_of_one_is_said_to_be() {
+fn a_send_in_several_segments_is_assembled_or_partial() {
     let mut wire = Wire::new(20049);
     let mut packets = wire.open(0);
     let call = call(1);
@@ -377,7 +377,7 @@ fn what_enables_a_connection_is_no_message() {
 }
 
 #[test]
-fn segments_that_never_fit_are_bounded_and_the_rest_goes_on() {
+fn segments_behind_a_lasting_gap_are_bounded() {
     let mut wire = Wire::new(20049);
     let mut packets = wire.open(0);
     packets.extend([wire.send(0, &call(1)), wire.send(1, &reply(1))]);

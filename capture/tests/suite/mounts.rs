@@ -120,7 +120,7 @@ fn users_and_security_are_those_of_each_mount() {
 
 /// Four connections side by side, one of which is replaced: five, and four at a time.
 #[test]
-fn connections_side_by_side_are_told_from_those_one_after_another() {
+fn simultaneous_connections_are_distinguished_from_successive_ones() {
     let mut scene = Scene::with(ALONE, 4, &SENDS_OF_4096);
     scene.wires.iter_mut().for_each(|wire| wire.client.host = 10);
     scene.reconnect_all(SECOND);

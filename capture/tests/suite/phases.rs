@@ -23,7 +23,7 @@ fn between_frames(transaction: &Transaction) -> Option<u64> {
 }
 
 #[test]
-fn the_phases_of_every_rpc_add_up_to_the_time_between_its_frames() {
+fn phases_add_up_to_the_time_between_frames() {
     // The replies in 209 and 888 were sent again 206 and 209 ms later, and acknowledged only after that.
     let unknown = [("iwarp_nfs3_lossy", 208), ("iwarp_nfs3_lossy", 887)];
     for name in captures() {
@@ -104,7 +104,7 @@ fn best(found: &Found, connection: u32, phase: Phase) -> f64 {
 /// waits for them is an RDMA Read of the server, if the client holds them, and the call, if the server does, twice where it
 /// pulls: for the RDMA Read request and for the reply.
 #[test]
-fn frames_that_an_end_holds_are_time_of_the_phase_that_waits_for_them() {
+fn delayed_frames_count_in_the_phase_that_waits() {
     for name in ["held", "iwarp_held"] {
         let found = of(&transcode::capture(name));
         for (number, waits, times) in [
@@ -214,7 +214,7 @@ fn margin(kernel: u64) -> u64 {
 /// The clocks of these machines count instructions: with ones that follow a busy host, 58 to 82 % of the times of the server and 69 to 96 % of
 /// the RDMA Reads agreed, because soft RoCE runs some milliseconds after a packet arrived, or after a reply was posted.
 #[test]
-fn phases_are_those_that_kernels_on_the_machines_of_the_captures_trace() {
+fn phases_agree_with_traces_of_both_kernels() {
     let (client, server) = (captured_by("client"), captured_by("server"));
     let mut times: [(&str, Vec<[u64; 2]>); 3] = [("round trip", vec![]), ("server", vec![]), ("RDMA Reads", vec![])];
     for BothKernels { xid, round_trip, server: own, read, execute, .. } in

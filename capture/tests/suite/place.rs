@@ -60,7 +60,7 @@ fn place(packets: &[(u64, Packet)]) -> FoundPlace {
 }
 
 #[test]
-fn the_end_that_acknowledges_late_each_time_is_beyond_the_network() {
+fn an_end_that_always_acknowledges_late_is_remote() {
     let inferred = |place| Some((place, PlaceKnown::Inferred));
     assert_eq!(place(&calls(12, 20, 400)), inferred(CapturedAt::Requester));
     assert_eq!(place(&calls(12, 400, 20)), inferred(CapturedAt::Responder));
@@ -89,7 +89,7 @@ fn what_the_user_says_is_not_inferred() {
 
 /// Both ends of two runs of `testdata/lab/scenarios/network.sh`, in which the link held frames for up to 8 ms.
 #[test]
-fn captures_of_both_ends_of_a_network_say_where_they_were_taken() {
+fn captures_at_both_ends_show_their_capture_points() {
     for (name, expected) in [
         ("network_requester", CapturedAt::Requester),
         ("network_responder", CapturedAt::Responder),

@@ -118,7 +118,7 @@ fn decode_writes_a_line_a_message() {
 }
 
 #[test]
-fn what_a_responder_did_not_write_is_no_damage_of_the_capture() {
+fn unwritten_data_is_no_damage_of_the_capture() {
     let (mut wire, mut trace) = synthetic::connected();
     let lists = Lists::writes(&[&[(1, 0, 100)]]);
     trace.extend(wire.send(Client, &message(MSG, 1, &lists, &read3(1, 100))));
@@ -224,7 +224,7 @@ fn a_callback_is_in_the_reverse_direction() {
 }
 
 #[test]
-fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
+fn a_transaction_is_call_reply_and_transfers() {
     let write = object("transactions", "nfs41", "rdma_xid", "0x61d138ec");
     // As tshark shows it (nfs.fh.hash, nfs.fhandle); the name is that of the OPEN before.
     let handle =
@@ -404,7 +404,7 @@ fn section<'a>(text: &'a str, title: &str) -> &'a str {
 
 /// READ: call 246, reply 406. `tests/steps.rs` compares all steps with tshark.
 #[test]
-fn an_rpc_is_explained_by_what_its_ends_sent_each_other() {
+fn explain_shows_what_both_ends_sent() {
     let output = run(&["explain", "-q", "--xid", "0xc73d34c3", &capture("nfs41_lossy")]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0));
@@ -435,7 +435,7 @@ fn an_rpc_is_explained_by_what_its_ends_sent_each_other() {
 /// The README of the captures says of `hangs.pcap`: the server of connection 2 was stopped, and the link of connection 3 was cut. The
 /// clients gave up since, and no call is owed any more.
 #[test]
-fn a_server_that_was_stuck_and_one_that_could_not_be_reached_read_differently() {
+fn stuck_and_unreachable_servers_read_differently() {
     let path = capture("hangs");
     let pending = stdout(&run(&["pending", "-q", &path])).split_whitespace().collect::<Vec<_>>().join(" ");
     for (xid, frame, fate) in [
@@ -521,7 +521,7 @@ fn what_cannot_be_explained_is_said() {
 }
 
 #[test]
-fn events_are_one_line_each_in_the_order_of_their_frames() {
+fn each_event_is_one_line_in_frame_order() {
     let output = run(&["events", "-q", &capture("nfs41_lossy")]);
     let lines: Vec<&str> = stdout(&output).lines().collect();
     assert_eq!(lines.len(), 1 + 9 + 432 + 20 + 2 + 3);
@@ -607,7 +607,7 @@ fn who_owes_what_is_not_guessed_where_packets_are_missing() {
 }
 
 #[test]
-fn pending_calls_are_the_oldest_first_and_a_connection_that_ended_owes_nothing() {
+fn pending_calls_are_oldest_first_and_may_owe_nothing() {
     let (calls, _) = records_of(&run(&["pending", "--json", "-q", &capture("errors")]));
     assert!(calls.is_sorted_by_key(|call| call["time_ns"].as_u64().unwrap()));
     let found: Vec<_> =
@@ -777,7 +777,7 @@ fn several_files_are_one_capture() {
 }
 
 #[test]
-fn what_no_one_can_read_is_named_before_anything_is_shown() {
+fn unreadable_files_are_named_before_any_output() {
     let (empty, text) = (written("empty.pcap", b""), written("notes.pcap", b"Monday: capture on eth0\n"));
     let output = run(&["stats", &capture("nfs41"), &empty, &text]);
     assert_eq!((stdout(&output), output.status.code()), ("", Some(2)));
@@ -830,7 +830,7 @@ fn a_filter_that_selects_nothing_says_so() {
 }
 
 #[test]
-fn messages_and_rpcs_are_selected_by_their_ends_and_what_became_of_them() {
+fn options_select_messages_and_rpcs() {
     // The READMEs of the captures and `stats` count the same.
     for (command, name, options, count) in [
         ("transactions", "nfs41", &["--op", "READ"][..], 11),
@@ -1086,7 +1086,7 @@ fn messages_are_shown_as_they_arrive() {
 /// A READDIR waits when the input pauses, as in GUIDE.md: its call, in frame 210, is printed before the input ends, and once more
 /// then, with what is owed.
 #[test]
-fn a_call_that_waits_too_long_is_printed_while_the_capture_is_read() {
+fn pending_calls_are_printed_while_the_capture_is_read() {
     let (header, records) = records("nfs41");
     let mut streamed = Streamed::start(&["pending", "--json", "-q", "--older-than", "300ms", "-"]);
     streamed.feed(&header);
@@ -1107,7 +1107,7 @@ fn a_call_that_waits_too_long_is_printed_while_the_capture_is_read() {
 
 /// The client refuses the reply to 0x23a2ccd4 in frame 162; it comes again in frame 165.
 #[test]
-fn a_call_whose_reply_was_refused_waits_on_while_the_capture_is_read() {
+fn a_call_with_a_refused_reply_stays_pending_live() {
     let (header, records) = records("lost");
     let mut streamed = Streamed::start(&["pending", "--json", "-q", "--older-than", "300ms", "-"]);
     streamed.feed(&header);
@@ -1122,7 +1122,7 @@ fn a_call_whose_reply_was_refused_waits_on_while_the_capture_is_read() {
 
 /// The server sent its reply in frame 161, before the client refused it.
 #[test]
-fn nothing_is_said_of_the_responder_while_the_capture_is_read() {
+fn live_output_says_nothing_of_the_responder() {
     let (header, records) = records("lost");
     let mut streamed = Streamed::start(&["pending", "-q", "--older-than", "300ms", "-"]);
     streamed.feed(&header);
@@ -1135,7 +1135,7 @@ fn nothing_is_said_of_the_responder_while_the_capture_is_read() {
 
 /// The server provides the reply in frame 6 of both captures. In one the client reads it.
 #[test]
-fn a_provided_reply_that_nobody_reads_is_printed_while_the_capture_is_read() {
+fn an_unread_provided_reply_is_pending_live() {
     for (name, is_read) in [("situations/reply_provided", false), ("situations/reply_provided_and_read", true)] {
         let (header, records) = records(name);
         let mut streamed = Streamed::start(&["pending", "--json", "-q", "--older-than", "300ms", "-"]);
@@ -1169,7 +1169,7 @@ fn a_provided_reply_is_not_overdue_when_it_is_sent() {
 
 /// The client leaves in frame 20 of same_xid.pcap, 6.923 ms after its call, whose connection is followed to the end of the capture.
 #[test]
-fn calls_of_a_connection_that_ended_wait_no_longer_in_intervals() {
+fn calls_of_ended_connections_stop_waiting_in_intervals() {
     let output = run(&["stats", "--json", "--interval", "1h", &capture("same_xid")]);
     let (records, _) = records_of(&output);
     let interval = records.iter().find(|record| record["type"] == "interval").unwrap();
@@ -1480,7 +1480,7 @@ fn a_hazard_is_no_error() {
 }
 
 #[test]
-fn check_as_json_has_the_findings_then_the_rules_then_a_summary() {
+fn check_json_has_findings_then_rules_then_a_summary() {
     let path = capture("errors");
     let (objects, summary) = records_of(&run(&["check", "-q", "--json", &path]));
     let found = objects.iter().find(|object| object["rule"] == "version").unwrap();
@@ -1612,7 +1612,7 @@ fn rules_are_listed_and_shells_complete_them() {
 }
 
 #[test]
-fn a_manual_page_has_names_and_examples_as_they_are_typed() {
+fn manual_pages_show_names_and_examples_as_typed() {
     let page = run(&["man"]);
     let page = stdout(&page).replace("\\-", "-");
     for line in [
@@ -1702,7 +1702,7 @@ fn on_a_terminal(command: &str, input: &[u8]) -> Option<(String, Option<i32>)> {
 }
 
 #[test]
-fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
+fn on_a_terminal_input_is_announced_and_captures_refused() {
     let header = b"5a7a4583 00000001 00000080 00000001 00000000 00000000 00000000\n\x04";
     let Some((waits, status)) = on_a_terminal("header", header) else {
         println!("script is not installed: skipped");

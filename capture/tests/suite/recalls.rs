@@ -167,7 +167,7 @@ fn a_client_that_never_answers_a_recall_is_named() {
 
 /// The recall is lost, and arrives three seconds later.
 #[test]
-fn a_client_owes_the_answer_to_a_recall_since_the_recall_was_sent_for_the_last_time() {
+fn a_recall_is_owed_since_its_last_retransmission() {
     let mut mount = Mount::new();
     mount.open(SECOND);
     let recall = mount.packets(HOLDER, Server, (RECALL, nfs4::recall(RECALL, FILE)));
@@ -182,7 +182,7 @@ fn a_client_owes_the_answer_to_a_recall_since_the_recall_was_sent_for_the_last_t
 
 /// The same client on the same connection: OPEN for writing of a file that it has a delegation for reading of.
 #[test]
-fn the_client_that_waits_may_be_the_one_that_is_recalled() {
+fn a_client_may_wait_for_its_own_recall() {
     let mut mount = Mount::new();
     mount.send(HOLDER, Client, SECOND, (OPEN, nfs4::open(OPEN, b"a.txt")));
     mount.recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
@@ -192,7 +192,7 @@ fn the_client_that_waits_may_be_the_one_that_is_recalled() {
 
 /// REMOVE shows no handle of the file: the recall and the answers to it are in the wait, which is nearly all of it.
 #[test]
-fn a_call_without_the_handle_of_the_file_waits_for_the_recall_within_its_wait() {
+fn a_call_without_file_handle_waits_for_enclosed_recalls() {
     for (reply, is_recall) in [(6 * SECOND + 3000, true), (16 * SECOND, false)] {
         let mut mount = Mount::new();
         mount.send(OPENER, Client, SECOND, (OPEN, nfs4::remove(OPEN, b"a.txt")));
@@ -265,7 +265,7 @@ fn a_client_that_waits_for_the_server_is_not_late() {
 }
 
 #[test]
-fn a_recall_before_a_call_or_answered_after_it_is_not_what_it_waits_for() {
+fn a_recall_outside_the_call_is_not_its_cause() {
     // The recall was sent before the OPEN.
     let mut mount = Mount::new();
     mount.recall(SECOND).open(SECOND + 1000).recall_answered(SECOND + 2000).returned(SECOND + 3000);
@@ -279,7 +279,7 @@ fn a_recall_before_a_call_or_answered_after_it_is_not_what_it_waits_for() {
 }
 
 #[test]
-fn a_recall_of_another_file_is_not_what_a_call_waits_for() {
+fn a_recall_of_another_file_is_no_cause() {
     let mut mount = Mount::new();
     mount.open(SECOND).recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
     mount.send(OPENER, Server, 6 * SECOND + 3000, (OPEN, nfs4::open_reply(OPEN, OTHER)));
@@ -289,7 +289,7 @@ fn a_recall_of_another_file_is_not_what_a_call_waits_for() {
 
 /// GETATTR waits for no recall, and the client's own wait is its answer to a callback.
 #[test]
-fn a_call_that_conflicts_with_no_delegation_does_not_wait_for_its_recall() {
+fn calls_without_a_conflict_wait_for_no_recall() {
     let mut mount = Mount::new();
     mount.send(OPENER, Client, SECOND, (OPEN, nfs4::getattr(OPEN, FILE)));
     mount.recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
@@ -302,7 +302,7 @@ fn a_call_that_conflicts_with_no_delegation_does_not_wait_for_its_recall() {
 
 /// Of two OPENs, the second was sent after the recall.
 #[test]
-fn only_calls_that_waited_when_the_recall_was_sent_wait_for_it() {
+fn only_calls_older_than_a_recall_wait_for_it() {
     let mut mount = Mount::new();
     mount.open(SECOND).recall(SECOND + 1000);
     mount.send(OPENER, Client, SECOND + 2000, (0x9401, nfs4::open(0x9401, b"b.txt")));

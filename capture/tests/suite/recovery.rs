@@ -152,7 +152,7 @@ fn by_number(records: &[Record]) -> [Vec<u64>; 3] {
 }
 
 #[test]
-fn what_was_sent_again_over_roce_is_what_the_packet_numbers_say() {
+fn roce_retransmissions_are_those_that_packet_numbers_show() {
     let records = transcode::capture("nfs41_lossy");
     let found = Lossy::of_records(&records);
     let [again, replaced, refused] = by_number(&records);
@@ -250,7 +250,7 @@ const IWARP_LOST: [EndCounts; 8] = [
 ];
 
 #[test]
-fn what_is_counted_of_lost_frames_is_what_the_kernels_counted() {
+fn loss_counts_equal_those_of_the_kernels() {
     for (name, expected) in [("lost", LOST.as_slice()), ("iwarp_lost", IWARP_LOST.as_slice())] {
         let found = Lossy::of_records(&transcode::capture(name));
         let counts = |counts: &Counts| {
@@ -296,7 +296,7 @@ fn what_is_counted_of_lost_frames_is_what_the_kernels_counted() {
 }
 
 #[test]
-fn stretches_of_recovery_add_up_to_its_phases_within_the_rpc() {
+fn recovery_intervals_add_up_to_recovery_phases() {
     let mut several = 0;
     for name in [
         "nfs41_lossy",
@@ -519,7 +519,7 @@ fn answer(wire: &mut Wire, xid: u32) -> Vec<Packet> {
 }
 
 #[test]
-fn a_call_that_was_lost_behind_the_capture_is_sent_again_after_a_time_out() {
+fn a_call_lost_beyond_the_capture_times_out() {
     let mut wire = Wire::default();
     let mut trace = Trace::new(&mut wire);
     let packets = call(&mut wire, 1);
@@ -539,7 +539,7 @@ fn names(found: &Lossy) -> Vec<(u64, &'static str)> {
 
 /// The local ACK timeout is 536.9 ms (17).
 #[test]
-fn a_time_out_is_a_silence_of_what_the_connection_announced() {
+fn a_time_out_is_a_silence_as_announced() {
     for (silence, cause) in [(1_000, "cause not seen"), (400_000, "cause not seen"), (548_000, "time-out")] {
         let mut wire = Wire { ack_timeout: 17, ..Wire::default() };
         let mut trace = Trace::new(&mut wire);
@@ -556,7 +556,7 @@ fn a_time_out_is_a_silence_of_what_the_connection_announced() {
 
 /// Packets that were asked for, and are lost once more, are sent again after a time-out.
 #[test]
-fn a_silence_after_a_negative_acknowledgement_is_a_time_out_too() {
+fn a_silence_after_a_nak_is_a_time_out() {
     let mut wire = Wire { ack_timeout: 17, ..Wire::default() };
     let mut trace = Trace::new(&mut wire);
     let number = wire.client.next;
@@ -593,7 +593,7 @@ fn an_end_that_goes_on_sending_may_time_out() {
 }
 
 #[test]
-fn a_receiver_that_makes_its_sender_wait_longer_than_its_time_out_causes_none() {
+fn an_rnr_wait_longer_than_the_time_out_is_none() {
     let mut wire = Wire { ack_timeout: 8, ..Wire::default() };
     let mut trace = Trace::new(&mut wire);
     let number = wire.client.next;
@@ -635,7 +635,7 @@ fn a_read_request_after_later_responses_is_an_implied_nak() {
 
 /// The capture lacks a packet, so the first request waits for it when the rest of the data is asked for again.
 #[test]
-fn a_read_request_that_begins_again_while_the_first_waits_is_sent_again_once() {
+fn a_read_restarted_while_waiting_is_retransmitted_once() {
     let data = vec![7; 4000];
     let mut wire = Wire::default();
     let mut trace = Trace::new(&mut wire);
@@ -685,7 +685,7 @@ fn what_was_asked_for_is_no_copy() {
 }
 
 #[test]
-fn a_receiver_that_is_not_ready_says_how_long_to_wait() {
+fn an_rnr_nak_says_how_long_to_wait() {
     let mut wire = Wire::default();
     let mut trace = Trace::new(&mut wire);
     let number = wire.client.next;
@@ -703,7 +703,7 @@ fn a_receiver_that_is_not_ready_says_how_long_to_wait() {
 }
 
 #[test]
-fn what_is_sent_again_is_for_the_rpc_that_it_belongs_to() {
+fn retransmissions_count_for_their_own_rpc() {
     let mut wire = Wire::default();
     let mut trace = Trace::new(&mut wire);
     // Three calls; the second is lost before the capture, the third refused for it.

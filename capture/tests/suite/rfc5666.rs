@@ -140,7 +140,7 @@ fn done_may_be_captured_before_what_was_read() {
 }
 
 #[test]
-fn reads_that_are_not_in_the_capture_leave_the_reply_not_rebuilt() {
+fn a_reply_with_uncaptured_reads_is_not_rebuilt() {
     let (mut wire, mut trace) = connected();
     let reply = read3_reply(1, &octets(5, 3000));
     offer(&mut wire, &mut trace, 1, &reply);
@@ -314,7 +314,7 @@ fn what_is_shorter_than_the_threshold_is_not_padded() {
 }
 
 #[test]
-fn a_sender_that_pads_only_what_exceeds_the_threshold_is_understood() {
+fn padding_only_above_the_threshold_is_decoded() {
     let (mut wire, mut trace) = connected();
     let data = octets(22, 1000);
     let head = words(&[1, 1, 32, MSGP, 512, 1000, 0, 0, 0]);

@@ -92,7 +92,7 @@ fn a_table_that_is_turned_holds_the_same_numbers() {
 }
 
 #[test]
-fn a_wide_terminal_shows_time_file_client_and_server_of_a_slow_rpc() {
+fn wider_terminals_show_more_columns_of_slow_rpcs() {
     let transactions = transactions("nfs41.pcap");
     for (columns, shown) in [
         (80, &["READ"][..]),

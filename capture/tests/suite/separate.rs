@@ -49,7 +49,7 @@ const COMMANDS: [&[&str]; 10] = [
 ];
 
 #[test]
-fn the_text_of_each_capture_is_whole_and_in_the_order_of_the_files() {
+fn separate_texts_are_whole_and_in_file_order() {
     let captures = captures();
     for command in COMMANDS {
         let sections = captures.iter().map(|path| format!("==> {path} <==\n{}", stdout(&alone(command, path))));
@@ -106,7 +106,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_file_that_is_damaged_or_missing_does_not_stop_the_others() {
+fn damaged_or_missing_files_do_not_stop_the_others() {
     let (whole, missing) = (capture("nfs41"), file("missing.pcap").display().to_string());
     let cut = file("cut.pcap");
     let octets = std::fs::read(&whole).unwrap();
@@ -144,7 +144,7 @@ fn a_capture_waits_for_those_before_it() {
 
 #[test]
 #[cfg(unix)]
-fn ctrl_c_ends_the_captures_that_are_read_and_begins_no_other() {
+fn ctrl_c_ends_running_captures_and_begins_no_other() {
     let path = capture("nfs41");
     for patience in [100, 1000, 10_000] {
         // As JSON it would be more than fits into a pipe that nobody reads yet.

@@ -41,7 +41,7 @@ fn text(statistics: &Statistics) -> String {
 
 /// An RDMA_ERROR answers a call (RFC 8166 section 4.5), so that of the end that calls is none: the server never called it.
 #[test]
-fn an_rdma_error_of_the_end_that_calls_is_no_reply() {
+fn an_rdma_error_of_the_calling_end_is_no_reply() {
     for (by, replies) in [(Client, 1), (Server, 2)] {
         let mut trace = Trace::new();
         let (call, reply) = (trace.call(1), trace.reply(1));
@@ -179,7 +179,7 @@ fn errors_are_counted_by_what_they_are() {
 }
 
 #[test]
-fn sends_without_four_words_are_too_short_if_the_capture_holds_them() {
+fn whole_sends_without_four_words_are_too_short() {
     let statistics = statistics("nfsd_deviations");
     let of =
         |name| statistics.messages.by_type.iter().find(|counted| counted.name == name).map(|counted| counted.count);

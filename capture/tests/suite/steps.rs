@@ -101,7 +101,7 @@ fn is_cause(packet: &PacketRun) -> bool {
 /// In these captures, every Send, RDMA Write and RDMA Read is part of an RPC that has its reply, so every such packet is a
 /// step of one RPC, whether it was sent once or again.
 #[test]
-fn over_roce_every_packet_is_the_step_that_tshark_says_it_is() {
+fn roce_packet_steps_agree_with_tshark() {
     for name in ["nfs41_lossy", "delays", "nfs41", "nfs42_mtu9000"] {
         let fields = ["infiniband.bth.opcode", "ip.src", "infiniband.aeth.syndrome"];
         let Some(frames) = tshark(name, "infiniband.bth", &fields) else { return };
@@ -131,7 +131,7 @@ fn over_roce_every_packet_is_the_step_that_tshark_says_it_is() {
 
 /// Compares the steps of segments with the RDMAP opcodes that tshark finds in each; a segment may have several.
 #[test]
-fn over_iwarp_every_segment_is_the_step_that_tshark_says_it_is() {
+fn iwarp_segment_steps_agree_with_tshark() {
     let name = "iwarp_nfs3_lossy";
     let Some(frames) = tshark(name, "tcp.port==20049", &["iwarp_rdma.opcode", "ip.src", "tcp.len"]) else { return };
     let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);

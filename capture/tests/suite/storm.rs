@@ -132,7 +132,7 @@ fn assert_recovered(transactions: &[Transaction], unassigned: u64) {
 }
 
 #[test]
-fn thousands_of_packets_that_are_sent_again_are_no_wait_for_the_server() {
+fn thousands_of_retransmissions_are_no_server_wait() {
     let mut scene = Scene::new();
     scene.null(1);
     scene.writes(Vec::new());
@@ -148,7 +148,7 @@ fn thousands_of_packets_that_are_sent_again_are_no_wait_for_the_server() {
 
 /// The client sends the call of an RPC again that ended long before, which is not remembered any more.
 #[test]
-fn a_packet_of_an_unknown_rpc_leaves_a_lower_bound_of_the_recovery_of_others() {
+fn unmatched_retransmissions_leave_lower_bounds_of_recovery() {
     let mut scene = Scene::new();
     let old = (1..=150).map(|xid| scene.null(xid)).collect::<Vec<_>>().swap_remove(0);
     scene.writes(old);

@@ -53,7 +53,7 @@ fn ends(rpc: &Transaction) -> Vec<TryEnd> {
 }
 
 #[test]
-fn calls_in_flight_when_the_server_ends_a_connection_are_one_rpc_each() {
+fn calls_repeated_after_a_disconnect_are_one_rpc_each() {
     for carrier in Carrier::ALL {
         let rpcs = rpcs(&server_ends(carrier));
         let first = (1..4).map(|xid| (xid, 1, Some(100)));
@@ -72,7 +72,7 @@ fn calls_in_flight_when_the_server_ends_a_connection_are_one_rpc_each() {
 }
 
 #[test]
-fn an_xid_of_a_call_with_other_arguments_is_another_rpc() {
+fn a_reused_xid_with_other_arguments_is_another_rpc() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 110, 2, "two").acknowledge(1, Server, 120);
@@ -84,7 +84,7 @@ fn an_xid_of_a_call_with_other_arguments_is_another_rpc() {
 }
 
 #[test]
-fn an_rpc_that_the_client_gave_up_is_not_joined_with_a_later_call() {
+fn an_abandoned_rpc_does_not_join_a_later_call() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").acknowledge(1, Server, 110).end(1, Server, 1_000);
@@ -115,7 +115,7 @@ fn three_tries_are_one_rpc() {
 }
 
 #[test]
-fn a_reply_that_was_lost_shows_that_the_first_try_was_executed() {
+fn a_lost_reply_shows_that_the_first_try_executed() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 101, 2, "two").acknowledge(1, Server, 110);
@@ -142,7 +142,7 @@ fn a_capture_that_begins_between_tries_holds_one() {
 }
 
 #[test]
-fn a_later_try_without_a_reply_is_one_rpc_that_waits() {
+fn an_unanswered_second_try_is_one_waiting_rpc() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 101, 2, "two").acknowledge(1, Server, 110);
@@ -158,7 +158,7 @@ fn a_later_try_without_a_reply_is_one_rpc_that_waits() {
 }
 
 #[test]
-fn a_connection_that_is_silent_before_the_next_begins_is_over() {
+fn a_connection_silent_before_its_successor_is_over() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 101, 2, "two").acknowledge(1, Server, 110);
@@ -171,7 +171,7 @@ fn a_connection_that_is_silent_before_the_next_begins_is_over() {
 }
 
 #[test]
-fn calls_on_connections_side_by_side_are_rpcs_of_their_own() {
+fn calls_on_simultaneous_connections_are_separate_rpcs() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).connect(50).remove(1, 100, 1, "one").acknowledge(1, Server, 110);

@@ -160,7 +160,7 @@ fn numbers() -> Vec<u8> {
 }
 
 #[test]
-fn chunks_that_linux_returns_wrong_are_not_rebuilt_and_others_are() {
+fn only_chunks_that_linux_returns_right_are_rebuilt() {
     let found = dissect_records(&transcode::capture("reduced_reply"));
     assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5), ("RDMA_NOMSG", 1)]));
     assert_eq!(read(&found, 2), numbers());
@@ -191,7 +191,7 @@ fn every_call_to_a_server_that_waits_is_answered() {
 }
 
 #[test]
-fn calls_whose_memory_was_withdrawn_are_whole_where_they_are_in_the_capture() {
+fn calls_with_withdrawn_memory_are_whole_if_captured() {
     let found = dissect_records(&transcode::capture("withdrawn"));
     assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5)]));
     let rebuilt = |xid| found.of(xid).call.as_ref().unwrap().message.is_ok();
@@ -227,7 +227,7 @@ fn not_rebuilt(found: &Found) -> Vec<(u64, Option<u64>)> {
 }
 
 #[test]
-fn what_nfsd_answers_otherwise_than_specified_is_rebuilt_as_far_as_it_goes() {
+fn nfsd_deviations_are_rebuilt_as_far_as_possible() {
     let found = dissect_records(&transcode::capture("nfsd_deviations"));
     // Another dissector shows 117 RDMA_MSG: it passes over those of frames 184 and 186, whose XID is not the RPC's, and that of
     // frame 169, which has no payload.
@@ -409,7 +409,7 @@ fn behind_set_up(records: &[Record]) -> usize {
 }
 
 #[test]
-fn a_capture_that_begins_in_the_middle_gives_no_wrong_octet() {
+fn a_capture_begun_in_the_middle_gives_no_wrong_octet() {
     for truth in &TRUTH {
         let records = transcode::capture(truth.name);
         let before = dissect_records(&records);
@@ -529,7 +529,7 @@ fn a_wrong_crc_is_counted_and_left_out_on_request() {
 }
 
 #[test]
-fn fpdus_with_markers_and_crcs_are_found_again_behind_a_hole() {
+fn fpdus_with_markers_and_crcs_are_found_behind_gaps() {
     for truth in iwarp() {
         let records = transcode::capture(truth.name);
         let before = dissect_records(&records);

@@ -264,7 +264,7 @@ fn parts_with_a_read_chunk_in_the_last() {
 }
 
 #[test]
-fn a_message_of_another_rpc_among_the_parts_is_dropped_and_the_rest_goes_on() {
+fn a_message_of_another_rpc_among_parts_is_dropped() {
     for family in FAMILIES {
         let data = octets(12, 2501);
         let (mut wire, mut trace) = shown(family);
@@ -322,7 +322,7 @@ fn ended_by_error(family: Family, next: &[(By, Vec<u8>)]) -> Found {
 }
 
 #[test]
-fn an_error_ends_a_call_in_the_middle_and_the_next_one_is_not_dropped() {
+fn an_error_within_a_call_drops_no_later_call() {
     for family in FAMILIES {
         let answer = (Server, v2::reply(family, 50, &[], &rpc::reply(50, &[])));
         let whole = (Client, v2::call(family, 50, 0, &Lists::default(), &null(50)));
@@ -351,7 +351,7 @@ fn an_error_ends_a_call_in_the_middle_and_the_next_one_is_not_dropped() {
 }
 
 #[test]
-fn an_error_in_the_middle_answers_the_call_if_its_last_part_still_comes() {
+fn an_error_within_a_call_answers_the_finished_call() {
     for family in FAMILIES {
         let data = octets(14, 2501);
         let [_, second, third, ..] = parts(family, &data);
@@ -399,7 +399,7 @@ fn requests(trace: &[Packet]) -> Vec<usize> {
 }
 
 #[test]
-fn a_part_that_is_not_in_the_capture_leaves_its_rpc_alone_not_rebuilt() {
+fn a_missing_part_spoils_only_its_rpc() {
     for family in FAMILIES {
         let data = octets(14, 2501);
         let (mut wire, mut trace) = shown(family);
@@ -601,7 +601,7 @@ fn every_error_ends_its_call() {
 }
 
 #[test]
-fn a_version_1_server_refuses_version_2_and_the_client_goes_on_in_version_1() {
+fn a_client_refused_in_version_2_goes_on_in_1() {
     for family in FAMILIES {
         let (mut wire, mut trace) = connected();
         // The 28 octets of ERR_VERS have no flags in version 1.
@@ -637,7 +637,7 @@ fn a_version_1_server_refuses_version_2_and_the_client_goes_on_in_version_1() {
 }
 
 #[test]
-fn a_version_2_server_refuses_version_2_in_its_own_layout() {
+fn a_version_2_server_refuses_in_version_2_layout() {
     let (mut wire, mut trace) = shown(Family::A);
     sends(&mut wire, &mut trace, &[(Client, v2::call(Family::A, 72, 0, &Lists::default(), &null(72)))]);
     sends(&mut wire, &mut trace, &[(Server, v2::error(Family::A, 72, &[1, 3, 4]))]);
@@ -655,7 +655,7 @@ fn of_either() -> Vec<u8> {
 }
 
 #[test]
-fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
+fn the_first_unambiguous_message_decides_the_wire_format() {
     for family in FAMILIES {
         let (mut wire, mut trace) = connected();
         sends(
@@ -685,7 +685,7 @@ fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
 }
 
 #[test]
-fn a_wire_format_that_is_given_is_that_of_all_messages() {
+fn a_chosen_wire_format_applies_to_all_messages() {
     let (mut wire, mut trace) = connected();
     sends(&mut wire, &mut trace, &[(Client, of_either())]);
     for (family, name) in [(Family::A, "RDMA2_GRANT"), (Family::B, "RDMA2_CONNPROP_MIDDLE")] {
@@ -734,7 +734,7 @@ fn cut(trace: &[Packet], snaplen: usize) -> Vec<(Packet, u32)> {
 }
 
 #[test]
-fn a_cut_message_does_not_say_which_wire_format_it_is() {
+fn a_cut_message_does_not_decide_the_wire_format() {
     // Cut to 16 octets, an RDMA2_CONNPROP of family A is an RDMA2_GRANT of family B.
     let (mut wire, mut trace) = connected();
     sends(&mut wire, &mut trace, &[(Client, v2::properties(Family::A, 0, &v2::all_properties()))]);
@@ -893,7 +893,7 @@ fn fields(message: &Message) -> Vec<String> {
 }
 
 #[test]
-fn a_tree_has_every_field_of_version_2_with_its_offset() {
+fn the_tree_has_every_version_2_field_with_offset() {
     let found = dissect(&everything(Family::A).0);
     assert_eq!(
         fields(&found.messages[2]),
@@ -1025,7 +1025,7 @@ fn messages_of_version_2_as_json() {
 // --- Captures that lack something ----------------------------------------------------------------------------------------
 
 #[test]
-fn however_frames_are_cut_no_octet_is_wrong_and_nobody_is_accused() {
+fn cut_frames_give_no_wrong_octet_and_no_accusation() {
     for family in FAMILIES {
         let (trace, rpcs) = everything(family);
         let longest = trace.iter().map(Vec::len).max().unwrap();
@@ -1054,7 +1054,7 @@ fn however_frames_are_cut_no_octet_is_wrong_and_nobody_is_accused() {
 }
 
 #[test]
-fn whatever_frame_is_missing_no_octet_is_wrong_and_nobody_is_accused() {
+fn missing_frames_give_no_wrong_octet_and_no_accusation() {
     for family in FAMILIES {
         let (trace, rpcs) = everything(family);
         for place in 0..trace.len() {
@@ -1119,7 +1119,7 @@ fn a_stream_longer_than_is_kept_is_not_rebuilt() {
 }
 
 #[test]
-fn a_part_whose_header_is_cut_breaks_off_its_stream_alone() {
+fn a_part_with_a_cut_header_ends_only_its_stream() {
     for family in FAMILIES {
         let data = octets(16, 2501);
         let (mut wire, mut trace) = shown(family);

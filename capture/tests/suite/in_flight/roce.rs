@@ -362,7 +362,7 @@ impl Case {
 }
 
 #[test]
-fn what_waits_behind_a_packet_waits_for_the_reason_that_this_one_did_not_arrive() {
+fn messages_behind_a_lost_packet_wait_for_its_cause() {
     let wrong: Vec<_> = cases().into_iter().filter_map(|case| Some((case, case.judge().err()?))).collect();
     let list: Vec<_> = wrong.iter().map(|(case, why)| format!("{case:?}\n{why}")).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), list.join("\n"));
@@ -370,7 +370,7 @@ fn what_waits_behind_a_packet_waits_for_the_reason_that_this_one_did_not_arrive(
 
 /// The capture ends before anything is retransmitted: whoever sent what was refused owes all that is behind it, not the other end.
 #[test]
-fn what_is_behind_a_refused_packet_is_owed_by_its_sender() {
+fn messages_behind_a_refused_packet_are_owed_by_its_sender() {
     for case in cases() {
         let Case { rpcs, flight, lost, repair } = case;
         let is_refused = matches!(repair, Repair::Asked | Repair::NotReady);

@@ -154,7 +154,7 @@ fn calls_wait_in_the_intervals_before_their_reply() {
 }
 
 #[test]
-fn octets_and_packets_count_where_their_rpcs_end_and_they_were_sent_again() {
+fn octets_count_where_rpcs_end_and_packets_where_retransmitted() {
     for name in ["iwarp_nfs3_lossy", "nfs41_lossy"] {
         let intervals = Intervals::of(name);
         let (page, rpcs) = (report(&capture(name)), transactions(name));

@@ -128,7 +128,7 @@ fn repeated() -> Vec<Record> {
 
 /// The oldest ten, in the order of the table.
 #[test]
-fn calls_without_a_reply_are_drawn_as_their_table_lists_them() {
+fn unanswered_calls_are_drawn_in_table_order() {
     let (clients, repeated) = (Written::new("oldest", &many_clients()), Written::new("repeated", &repeated()));
     for (name, expected) in [(&capture("hangs"), 3), (&clients.0, 10), (&repeated.0, 1)] {
         let page = report(name);

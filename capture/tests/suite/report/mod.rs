@@ -355,7 +355,7 @@ fn paper_has_all_of_it() {
 }
 
 #[test]
-fn a_browser_shows_it_without_an_error_and_without_another_file() {
+fn a_browser_shows_the_report_without_other_files() {
     let path: PathBuf = std::env::temp_dir().join(format!("rpcrdma-report-{}.html", std::process::id()));
     let page = report(&capture("nfs41_lossy"));
     assert!(!page.contains("http://") && !page.contains("https://") && !page.contains(" src="));

@@ -49,7 +49,7 @@ fn sentences(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn tables_that_scroll_are_reached_by_the_keyboard_and_have_names() {
+fn scrolling_tables_have_names_and_keyboard_access() {
     let page = report(&capture("errors"));
     let tables: Vec<&str> = page.split("<div class=\"scroll\"").filter(|part| part.contains("<table")).collect();
     let names: Vec<_> = page.match_indices("<caption>").collect();
@@ -148,7 +148,7 @@ fn numbers_of_connections_are_those_of_stats() {
 }
 
 #[test]
-fn rpcs_that_were_slow_or_wait_have_their_times_and_ends() {
+fn slow_and_waiting_rpcs_have_times_and_ends() {
     const PHASES: [&str; 6] = ["call", "responder", "pull", "push", "reply", "requester"];
     let ends = |record: &Value| ["requester", "responder"].map(|end| record[end].as_str().unwrap()).join(" → ");
     for name in CAPTURES.into_iter().chain(["hangs", "situations/clock_set_back_waiting"]) {

@@ -35,7 +35,7 @@ pub(super) fn ended(simulated: &Simulated, _: &Found, verdict: &mut Verdict) {
 
 /// A slice ends when its RPC did, or before; and one without an end is of a call that waits.
 #[test]
-fn a_slice_of_a_trace_is_no_longer_than_its_rpc() {
+fn a_trace_slice_is_no_longer_than_its_rpc() {
     verdict("slices").assert([100, 100]);
 }
 

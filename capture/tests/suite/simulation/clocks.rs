@@ -11,7 +11,7 @@ const LEFT: [&str; 4] = ["two-clocks", "errors", "protocol", "small-sends"];
 
 /// Two clocks are named, and nothing is said of times, losses and retransmissions.
 #[test]
-fn two_clocks_are_named_and_no_time_loss_or_retransmission_is() {
+fn two_clocks_are_named_without_times_or_losses() {
     verdict("clocks").assert([60, 60]);
     let [_, untimed] = verdict("clocks").counts;
     assert!(untimed > 1_000, "{untimed}");

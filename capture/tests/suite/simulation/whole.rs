@@ -28,7 +28,7 @@ pub(super) fn latencies(simulated: &Simulated, Found { transactions, .. }: &Foun
 }
 
 #[test]
-fn what_was_sent_again_and_why_is_counted_as_it_was() {
+fn retransmissions_and_their_causes_are_counted_as_simulated() {
     verdict("causes").assert([1_000; 2]);
 }
 
@@ -77,7 +77,7 @@ pub(super) fn recoveries(simulated: &Simulated, Found { transactions, .. }: &Fou
 }
 
 #[test]
-fn the_time_of_an_rpc_that_lost_nothing_is_divided_as_it_passed() {
+fn phases_of_lossless_rpcs_are_as_simulated() {
     verdict("phases").assert([1_000; 2]);
 }
 
@@ -97,7 +97,7 @@ pub(super) fn phases(simulated: &Simulated, Found { transactions, .. }: &Found, 
 
 /// The server waits for data from its first RDMA Read request until all has arrived, whatever is lost and sent again meanwhile.
 #[test]
-fn the_time_of_rdma_reads_is_that_in_which_the_server_waited_for_data() {
+fn read_time_is_server_time_waiting_for_data() {
     verdict("pulls").assert([200; 2]);
 }
 
@@ -131,7 +131,7 @@ pub(super) fn pulls(simulated: &Simulated, Found { transactions, .. }: &Found, v
 
 /// The time in which the server could not have had a call or data is recovery, or that of the RDMA Reads.
 #[test]
-fn the_time_of_the_server_is_that_in_which_it_had_what_it_needed() {
+fn server_time_is_time_with_everything_needed() {
     verdict("servers").assert([1_000; 2]);
 }
 
@@ -186,7 +186,7 @@ pub(super) fn messages(simulated: &Simulated, Found { transactions, .. }: &Found
 
 /// All packets arrive in the end, so a call waits only because the server does not answer it.
 #[test]
-fn a_call_that_the_server_never_answers_is_owed_by_the_server() {
+fn an_unanswered_delivered_call_is_owed_by_the_server() {
     verdict("debts").assert([100, 0]);
 }
 
@@ -230,7 +230,7 @@ const BUSY: u64 = 5_000_000;
 
 /// No end takes more than some milliseconds: all other time is that of the network, or of a receiver that was not ready.
 #[test]
-fn time_in_which_an_end_could_do_nothing_is_not_its_own() {
+fn time_without_anything_to_do_blames_no_end() {
     verdict("blames").assert([1_000; 2]);
 }
 
@@ -249,7 +249,7 @@ pub(super) fn blames(simulated: &Simulated, Found { transactions, .. }: &Found, 
 }
 
 #[test]
-fn a_diagnosis_names_what_happened_and_no_more_of_it_than_happened() {
+fn a_diagnosis_names_only_what_happened() {
     verdict("diagnoses").assert([100, 10]);
 }
 

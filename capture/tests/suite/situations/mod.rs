@@ -240,7 +240,7 @@ fn transactions_name_the_outcome_of_an_rpc_that_waits() {
 
 /// Data that nobody asked for was not sent, so the capture lacks none of it.
 #[test]
-fn data_that_the_server_did_not_read_is_not_missing_in_any_output() {
+fn no_output_calls_unread_data_missing() {
     let path = path("data_not_read");
     let reason = "no RDMA Read asked for octets 0 to 16383";
     for command in [&["transactions"][..], &["transactions", "--json"], &["annotate", "-o", "-"]] {
@@ -267,7 +267,7 @@ fn pending_names_the_debtor_of_the_truth() {
 
 /// The clock is set back by a second after the call, and the capture ends three seconds later.
 #[test]
-fn an_age_across_a_clock_that_was_set_back_is_a_least_age() {
+fn an_age_across_a_clock_set_back_is_least() {
     let truth = Truth::all().into_iter().find(|truth| truth.file == "clock_set_back_waiting").unwrap();
     let older_than = |age| rpc(truth.records(&["pending", "--older-than", age], "pending"));
     let call = older_than("3s").unwrap();
@@ -359,7 +359,7 @@ fn intervals_count_the_time_that_calls_waited() {
 }
 
 #[test]
-fn with_one_direction_or_no_rpc_there_is_no_all_clear() {
+fn one_direction_or_no_rpc_gives_no_all_clear() {
     for (name, said) in
         [("calls_only", "none of 192.0.2.2"), ("replies_only", "none of 192.0.2.1"), ("no_rpc", "no RPC-over-RDMA")]
     {
