@@ -8,7 +8,7 @@ use rpcrdma_dissector::{Files, Phase, Phases, Recovery, TimeOut, Transaction};
 
 use crate::called::{called_within, ended};
 use crate::file_names::{FileNames, client, server};
-use crate::format::column::{Column, TextColumn, frame, push, push_xid};
+use crate::format::column::{CellStyle, Column, TextColumn, Unit, frame, push, push_xid};
 use crate::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
 use crate::format::screen::Screen;
@@ -135,28 +135,35 @@ fn shows(screen: Screen, columns: usize) -> bool {
 }
 
 /// Content of the first line about an RPC.
-struct SlowLine<'a> {
-    transaction: &'a Transaction,
-    times: ShownTimes,
+pub(crate) struct SlowLine<'a> {
+    pub(crate) transaction: &'a Transaction,
+    pub(crate) times: ShownTimes,
     /// The file that the RPC is about, if that is shown.
-    file: Option<String>,
+    pub(crate) file: Option<String>,
 }
 
 /// The columns of the first line about an RPC.
-fn columns<'a>(screen: Screen, times: ShownTimes) -> Vec<Column<SlowLine<'a>>> {
+pub(crate) fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine<'a>>; 10] {
     let time = times.heading();
-    vec![
+    [
         Column {
+            report_heading: "latency",
             gap: 2,
-            ..Column::right("ms", &["latency_ns"], 9, PLAIN, |row, _, text| {
-                push(text, row.transaction.latency().map(Milliseconds));
-            })
+            ..Column::number("ms", &["latency_ns"], 9, Unit::ExactTime, |row| row.transaction.latency().into())
         },
         Column::left("phases", &["phases"], BAR, CHUNK, |row, _, text| {
             text.push_str(&row.transaction.phases.as_ref().map(bar).unwrap_or_default());
         }),
-        Column::right("call", &["call_frame"], 6, DIM, |row, _, text| push(text, frame(&row.transaction.call))),
-        Column::right("reply", &["reply_frame"], 6, DIM, |row, _, text| push(text, frame(&row.transaction.reply))),
+        Column {
+            report_heading: "call in frame",
+            style: CellStyle::Always(DIM),
+            ..Column::number("call", &["call_frame"], 6, Unit::Frame, |row| frame(&row.transaction.call).into())
+        },
+        Column {
+            report_heading: "reply in frame",
+            style: CellStyle::Always(DIM),
+            ..Column::number("reply", &["reply_frame"], 6, Unit::Frame, |row| frame(&row.transaction.reply).into())
+        },
         Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, Some(row.transaction.connection))),
         Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
         Column {

@@ -3,7 +3,7 @@
 mod baseline;
 mod explain;
 mod record;
-mod text;
+pub(crate) mod text;
 mod totals;
 
 use std::collections::BTreeSet;

@@ -46,7 +46,7 @@ struct Said {
 }
 
 /// The columns of a finding after the columns of the place.
-const fn columns() -> [Column<Found>; 5] {
+pub(crate) const fn columns() -> [Column<Found>; 5] {
     [
         Column::left("broken by", &["blame"], 9, PLAIN, |found, _, text| text.push_str(found.blame.name())),
         Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |found, _, text| match found.xid {

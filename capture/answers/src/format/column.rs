@@ -1,5 +1,5 @@
-//! Columns of tables of text. One declaration of a column says all that the heading, each line and the width of the table need, and
-//! names the fields of the record with the same content: the descriptions of these fields describe the column.
+//! Columns of tables. One declaration of a column says all that the heading, each line and the width of the table need, in text and in the
+//! report, and names the fields of the record with the same content: the descriptions of these fields describe the column.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,14 +7,17 @@ use anstyle::Style;
 use rpcrdma_dissector::Half;
 
 use super::line::{DIM, Line, PLAIN};
+use super::number::{Milliseconds, duration, grouped, milliseconds, push_grouped, short, size};
 
 /// Text before a note at the end of a line.
 const NOTE_GAP: &str = "  ";
 
 /// A column of lines that are about an `R` each.
 pub(crate) struct Column<R> {
-    /// Heading, with the unit.
+    /// Heading of text, with the unit.
     pub(crate) heading: &'static str,
+    /// Heading in the report, where each cell has its unit.
+    pub(crate) report_heading: &'static str,
     /// Paths of the fields with this content in the record of a line, such as `recovery.ns`.
     pub(crate) fields: Fields,
     /// Width of a cell, in columns of the screen.
@@ -25,8 +28,111 @@ pub(crate) struct Column<R> {
     pub(crate) style: CellStyle<R>,
     /// `false` if there is no room for the column.
     pub(crate) is_shown: bool,
-    /// Appends the text of a cell; the number is the columns of the screen that are left in the line.
-    pub(crate) cell: fn(&R, usize, &mut String),
+    pub(crate) cell: Cell<R>,
+}
+
+/// Content of the cells of a column.
+pub(crate) enum Cell<R> {
+    /// Appends a text; the number is the columns of the screen that are left in the line.
+    Text(fn(&R, usize, &mut String)),
+    /// A number in a unit. The report sorts by the number.
+    Number(Unit, fn(&R) -> Amount),
+}
+
+/// Unit of the numbers of a column.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    Count,
+    /// Number of a frame.
+    Frame,
+    Octets,
+    /// Nanoseconds, which text shows as milliseconds in three digits or more.
+    Time,
+    /// Nanoseconds, which text shows as milliseconds with three decimals.
+    ExactTime,
+    /// Nanoseconds, which text shows as seconds with six decimals.
+    Age,
+}
+
+/// A number in a table.
+#[derive(Clone, Copy)]
+pub(crate) enum Amount {
+    Exact(u64),
+    /// A lower bound.
+    AtLeast(u64),
+    /// A number and the sum of all rows, shown as a percentage.
+    Part {
+        part: u64,
+        all: u64,
+    },
+    Unknown,
+    /// Nothing to count.
+    Absent,
+}
+
+impl From<u64> for Amount {
+    fn from(number: u64) -> Self {
+        Self::Exact(number)
+    }
+}
+
+impl From<Option<u64>> for Amount {
+    fn from(number: Option<u64>) -> Self {
+        number.map_or(Self::Unknown, Self::Exact)
+    }
+}
+
+impl Amount {
+    /// The number to sort by.
+    pub(crate) const fn sort_key(self) -> Option<u64> {
+        match self {
+            Self::Exact(number) | Self::AtLeast(number) | Self::Part { part: number, .. } => Some(number),
+            Self::Unknown | Self::Absent => None,
+        }
+    }
+
+    fn percent(part: u64, all: u64) -> f64 {
+        part as f64 / all.max(1) as f64 * 100.0
+    }
+
+    /// Appends the text of the number, whose unit is in the heading.
+    fn push(self, unit: Unit, text: &mut String) {
+        let number = match self {
+            Self::Exact(number) => number,
+            Self::AtLeast(number) => {
+                text.push_str("> ");
+                number
+            }
+            Self::Part { part, all } => return push(text, Some(format_args!("{:.1}%", Self::percent(part, all)))),
+            Self::Unknown => return text.push('-'),
+            Self::Absent => return,
+        };
+        match unit {
+            Unit::Count => push_grouped(text, number),
+            Unit::Frame => push(text, Some(number)),
+            Unit::Octets => text.push_str(&short(number)),
+            Unit::Time => text.push_str(&milliseconds(number)),
+            Unit::ExactTime => push(text, Some(Milliseconds(number))),
+            Unit::Age => {
+                push(text, Some(format_args!("{}.{:06}", number / 1_000_000_000, number / 1000 % 1_000_000)));
+            }
+        }
+    }
+
+    /// The text of the number with its unit, as in the report.
+    pub(crate) fn with_unit(self, unit: Unit) -> String {
+        let number = |number| match unit {
+            Unit::Count | Unit::Frame => grouped(number),
+            Unit::Octets => size(number as f64),
+            Unit::Time | Unit::ExactTime | Unit::Age => duration(number),
+        };
+        match self {
+            Self::Exact(exact) => number(exact),
+            Self::AtLeast(least) => format!("> {}", number(least)),
+            Self::Part { part, all } => format!("{:.1} %", Self::percent(part, all)),
+            Self::Unknown | Self::Absent => "–".to_owned(),
+        }
+    }
 }
 
 /// Paths of fields in a record.
@@ -72,16 +178,7 @@ impl<R> Column<R> {
         style: Style,
         cell: fn(&R, usize, &mut String),
     ) -> Self {
-        Self {
-            heading,
-            fields,
-            width,
-            gap: 1,
-            align: Align::Left,
-            style: CellStyle::Always(style),
-            is_shown: true,
-            cell,
-        }
+        Self::new(heading, fields, width, style, Cell::Text(cell))
     }
 
     /// A column of numbers, with a gap of one.
@@ -93,6 +190,39 @@ impl<R> Column<R> {
         cell: fn(&R, usize, &mut String),
     ) -> Self {
         Self { align: Align::Right, ..Self::left(heading, fields, width, style, cell) }
+    }
+
+    /// A column of numbers in a unit, with a gap of one.
+    pub(crate) const fn number(
+        heading: &'static str,
+        fields: Fields,
+        width: usize,
+        unit: Unit,
+        number: fn(&R) -> Amount,
+    ) -> Self {
+        Self { align: Align::Right, ..Self::new(heading, fields, width, PLAIN, Cell::Number(unit, number)) }
+    }
+
+    const fn new(heading: &'static str, fields: Fields, width: usize, style: Style, cell: Cell<R>) -> Self {
+        Self {
+            heading,
+            report_heading: heading,
+            fields,
+            width,
+            gap: 1,
+            align: Align::Left,
+            style: CellStyle::Always(style),
+            is_shown: true,
+            cell,
+        }
+    }
+
+    /// Appends the text of a cell, for which `room` columns are left.
+    pub(crate) fn push_cell(&self, row: &R, room: usize, text: &mut String) {
+        match self.cell {
+            Cell::Text(write) => write(row, room, text),
+            Cell::Number(unit, number) => number(row).push(unit, text),
+        }
     }
 
     /// The columns of the screen that these columns take.
@@ -136,7 +266,7 @@ impl Line {
                 CellStyle::Always(style) => style,
                 CellStyle::Of(style) => style(row),
             };
-            self.cell(column, style, |text| (column.cell)(row, room, text));
+            self.cell(column, style, |text| column.push_cell(row, room, text));
         }
     }
 
@@ -220,5 +350,25 @@ mod tests {
     fn a_cell_knows_how_much_of_the_line_is_left() {
         let room = Column::right("h", &[], 0, PLAIN, |_: &&'static str, room, text| text.push_str(&room.to_string()));
         assert_eq!(written(&[left(9), room], Some("a")), "a         70 |\n");
+    }
+
+    #[test]
+    fn a_number_has_its_unit_in_heading_or_cell() {
+        for (unit, amount, text, with_unit) in [
+            (Unit::Count, 12_345.into(), "12,345", "12,345"),
+            (Unit::Frame, 12_345.into(), "12345", "12,345"),
+            (Unit::Octets, 12_345.into(), "12,345", "12.3 kB"),
+            (Unit::Time, 12_345_678.into(), "12.3", "12.3 ms"),
+            (Unit::ExactTime, 12_345_678.into(), "12.345", "12.3 ms"),
+            (Unit::Age, Amount::AtLeast(12_345_678_900), "> 12.345678", "> 12.3 s"),
+            (Unit::Time, Amount::Part { part: 1, all: 8 }, "12.5%", "12.5 %"),
+            (Unit::Time, Amount::Part { part: 0, all: 0 }, "0.0%", "0.0 %"),
+            (Unit::Count, None.into(), "-", "–"),
+            (Unit::Count, Amount::Absent, "", "–"),
+        ] {
+            let mut pushed = String::new();
+            amount.push(unit, &mut pushed);
+            assert_eq!((pushed.as_str(), amount.with_unit(unit).as_str()), (text, with_unit));
+        }
     }
 }

@@ -7,13 +7,13 @@ use std::io;
 
 use rpcrdma_dissector::{
     Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, LastStep, Message, Owed, OwedUnknown, Refusal, Rpc,
-    Side, Stamp, Step, Time, Transaction, Tries, WaitEnd, Waiting,
+    Side, Stamp, Step, Transaction, Tries, WaitEnd, Waiting,
 };
 
 pub use record::PendingObject;
 
 use crate::called::{called_within, operations_within};
-use crate::format::column::{Column, TextColumn, push, push_xid};
+use crate::format::column::{Amount, CellStyle, Column, TextColumn, Unit, push, push_xid};
 use crate::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::counted;
 use crate::format::time::ShownTimes;
@@ -121,18 +121,25 @@ pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
 }
 
 /// Content of the first line about a call.
-struct PendingLine<'a> {
-    call: &'a PendingCall,
-    end: CaptureEnd,
+pub(crate) struct PendingLine<'a> {
+    pub(crate) call: &'a PendingCall,
+    pub(crate) end: CaptureEnd,
 }
 
 /// The columns of the first line about a call.
-const fn columns<'a>() -> [Column<PendingLine<'a>>; 5] {
+pub(crate) const fn columns<'a>() -> [Column<PendingLine<'a>>; 5] {
     [
-        Column::right("age, seconds", &["age_ns", "age_at_least_ns"], 14, PLAIN, |row, _, text| {
-            text.push_str(&row.call.shown_age(row.end, age_in_seconds));
-        }),
-        Column::right("call", &["call_frame"], 6, DIM, |row, _, text| push(text, Some(row.call.call.frame))),
+        Column {
+            report_heading: "age",
+            ..Column::number("age, seconds", &["age_ns", "age_at_least_ns"], 14, Unit::Age, |row| {
+                row.call.shown_age(row.end)
+            })
+        },
+        Column {
+            report_heading: "call in frame",
+            style: CellStyle::Always(DIM),
+            ..Column::number("call", &["call_frame"], 6, Unit::Frame, |row| row.call.call.frame.into())
+        },
         Column::right("C", &["connection"], 2, DIM, |row, _, text| push(text, Some(row.call.connection))),
         Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |row, _, text| push_xid(text, row.call.xid)),
         Column::left("RPC", &["operation", "operations"], 0, NAME, |row, _, text| text.push_str(&row.call.called)),
@@ -175,13 +182,6 @@ pub fn lines(
 fn refused(message: &str, Refusal { kind, stamp, .. }: Refusal, receiver: &Address, sender: &Address) -> String {
     let (kind, frame) = (kind.name(), stamp.frame);
     format!("{receiver} refused {message} ({kind} in frame {frame}), and {sender} did not send it again")
-}
-
-/// Seconds, to the microsecond.
-fn age_in_seconds(age: u64) -> String {
-    let mut seconds = Time(age).to_string();
-    seconds.truncate(seconds.len().saturating_sub(3));
-    seconds
 }
 
 impl PendingCall {
@@ -254,10 +254,9 @@ impl PendingCall {
         UnansweredWait { began: self.began, end: self.waiting.end }
     }
 
-    /// The age in words; `> ` if only the least age is known.
-    pub(crate) fn shown_age(&self, end: CaptureEnd, words: impl Fn(u64) -> String) -> String {
-        let age = words(self.least_age(end));
-        if self.age(end).is_some() { age } else { format!("> {age}") }
+    /// The age, or the least age.
+    fn shown_age(&self, end: CaptureEnd) -> Amount {
+        self.age(end).map_or_else(|| Amount::AtLeast(self.least_age(end)), Amount::Exact)
     }
 
     /// The end that owes something.

@@ -8,6 +8,7 @@ mod findings;
 mod ladders;
 mod page;
 mod series;
+mod table;
 mod verdict;
 
 use std::io;

@@ -4,25 +4,30 @@ use core::ops::RangeInclusive;
 use std::io;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use rpcrdma_dissector::{Files, Found, Stamp, Transaction};
+use rpcrdma_dissector::{Files, Found, Half, Side, Transaction};
 
 use super::findings::PeerFinding;
-use super::ladders::{Drawn, Ladders};
+use super::ladders::Ladders;
+use super::table::{PageColumn, row, table, table_of};
 use super::verdict::{no_finding, no_pending, sentences};
 use super::{Finished, charts, ladders};
-use crate::called::{called_within, ended};
+use crate::called::ended;
 use crate::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
+use crate::format::column::{Amount, Unit};
 use crate::format::date::utc;
 use crate::format::number::{counted, duration, grouped, size};
-use crate::pending::PendingCall;
-use crate::stats::{ConnectionStatistics, EndReport, ProcedureStatistics, Range};
-use crate::top::{TopCounts, TopReport};
+use crate::format::screen::Screen;
+use crate::format::time::ShownTimes;
+use crate::pending::{PendingCall, PendingLine};
+use crate::slow::SlowLine;
+use crate::stats::columns::{self, EndLine};
+use crate::stats::{ConnectionStatistics, ProcedureStatistics};
+use crate::top::{TopLine, TopReport};
+use crate::{findings, pending, slow, top};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Columns for what an RPC calls.
-const CALLED: usize = 90;
 /// The most rows of a table that may have thousands.
 const ROWS: usize = 200;
 
@@ -172,45 +177,6 @@ fn section(id: &str, title: &str, content: Markup) -> Markup {
     }
 }
 
-/// A table with headings; a heading of numbers begins with `#`, and the script sorts by any column.
-fn table(caption: &str, headings: &[&str], rows: Markup) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table.sortable {
-                caption { (caption) }
-                thead { tr {
-                    @for heading in headings {
-                        @match heading.strip_prefix('#') {
-                            Some(heading) => { th.number scope="col" { (heading) } }
-                            None => { th scope="col" { (heading) } }
-                        }
-                    }
-                } }
-                tbody { (rows) }
-            }
-        }
-    }
-}
-
-/// A text that leads to the ladder, if there is one.
-fn linked(text: &str, ladder: Option<&Drawn>) -> Markup {
-    html! {
-        @match ladder {
-            Some(drawn) => { a href={ "#" (drawn.id) } { (text) } }
-            None => (text),
-        }
-    }
-}
-
-/// A number in a table: the script sorts by `value`.
-fn number(value: u64, text: impl AsRef<str>) -> Markup {
-    html! { td.number data-value=(value) { (text.as_ref()) } }
-}
-
-fn count(value: u64) -> Markup {
-    number(value, grouped(value))
-}
-
 /// A note on the omitted rows of a table: rows of `all` after the first [`ROWS`], and others.
 fn left_out(all: usize, others: u64, what: &str) -> Markup {
     let count = all.saturating_sub(ROWS) as u64 + others;
@@ -227,56 +193,48 @@ fn operations(finished: &Finished<'_>) -> Markup {
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
     let least = latencies().map(|latency| latency.min_ns).min().unwrap_or(1);
     let scale = least..=latencies().map(|latency| latency.max_ns).max().unwrap_or(1);
-    let ladder = |name: &str| finished.ladders.find(|drawn| drawn.operation == name);
-    let rows = html! {
-        @for procedure in &procedures { (operation(procedure, &scale, all, ladder(&procedure.operation))) }
-    };
+    let columns = operation_columns(finished.ladders, &scale, all);
     html! {
-        (table(
-            "RPCs by operation, those that took the most time first",
-            &["operation", "#calls", "#failed", "#RDMA Read", "#RDMA Write", "#time", "#share", "#median", "#99 %", "#slowest",
-                "spread"],
-            rows,
-        ))
+        (table("RPCs by operation, those that took the most time first", &columns, procedures.iter().copied()))
         p.note {
             "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(*scale.start()))
             " to " (duration(*scale.end())) ", with the median and the 99th percentile."
         }
         (left_out(0, finished.statistics.procedures_left_out, "RPCs of other operations"))
         @if !finished.statistics.failures.is_empty() {
-            (table("Failures", &["operation", "status", "#RPCs"], html! {
-                @for failure in &finished.statistics.failures {
-                    tr { td { (failure.operation) } td { (failure.status.name) } (count(failure.count)) }
-                }
-            }))
+            (table("Failures", &columns::of_failures().map(PageColumn::from), &finished.statistics.failures))
         }
     }
 }
 
-fn operation(procedure: &ProcedureStatistics, scale: &RangeInclusive<u64>, all: u64, ladder: Option<&Drawn>) -> Markup {
-    let share = 100.0 * procedure.time() as f64 / all.max(1) as f64;
-    let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
-    html! {
-        tr {
-            th scope="row" { (linked(&procedure.operation, ladder)) }
-            (count(procedure.calls))
-            (count(procedure.failed))
-            (number(procedure.moved.read_octets, size(procedure.moved.read_octets as f64)))
-            (number(procedure.moved.write_octets, size(procedure.moved.write_octets as f64)))
-            (time(procedure.time()))
-            (number(procedure.time(), format!("{share:.1} %")))
-            @if let Some(latency) = &procedure.latency {
-                @match latency.percentiles() {
-                    Some([median, p99]) => { (time(median)) (time(p99)) }
-                    None => { td.number { "–" } td.number { "–" } }
-                }
-                (time(latency.max_ns))
-                td { (charts::spread(latency, scale)) }
-            } @else {
-                td colspan="4" { "not known" }
-            }
-        }
-    }
+/// The columns of the operations: those of `stats`, and how the latencies are spread.
+fn operation_columns<'a>(
+    ladders: &'a Ladders,
+    scale: &'a RangeInclusive<u64>,
+    all: u64,
+) -> [PageColumn<'a, ProcedureStatistics>; 11] {
+    let [name, calls, _, failed, read, write, _, median, p99, slowest] = columns::of_procedures().map(PageColumn::from);
+    let ladder = |row: &ProcedureStatistics| ladders.find(|drawn| drawn.operation == row.operation);
+    let spread = move |row: &ProcedureStatistics| match &row.latency {
+        Some(latency) => charts::spread(latency, scale),
+        None => html! { "not known" },
+    };
+    [
+        name.of_row_headings().linked(ladder),
+        calls,
+        failed,
+        read,
+        write,
+        PageColumn::number("time", Unit::Time, |row: &ProcedureStatistics| row.time().into()),
+        PageColumn::number("share", Unit::Time, move |row: &ProcedureStatistics| Amount::Part {
+            part: row.time(),
+            all,
+        }),
+        median,
+        p99,
+        slowest,
+        PageColumn::new("spread", spread),
+    ]
 }
 
 /// RPCs by client, server and file.
@@ -285,18 +243,8 @@ fn tops(finished: &Finished<'_>) -> Markup {
         @for (top, caption) in finished.tops.iter().zip(["client", "server", "name of file"]) {
             (table(
                 &format!("RPCs by {caption}, those that took the most time first"),
-                &[caption, "#calls", "#no reply", "#failed", "#read", "#written", "#time", "#share", "#median", "#99 %"],
-                html! {
-                    @for (key, counts) in &top.rows {
-                        @let name = top.shown(key);
-                        @let ladder = finished.ladders.find(|drawn| drawn.is_about(top.by, &name));
-                        (top_row(top, linked(&name, ladder), counts))
-                    }
-                    @if top.others.keys > 0 {
-                        @let name = format!("{} others", grouped(top.others.keys));
-                        (top_row(top, linked(&name, None), &top.others.counts))
-                    }
-                },
+                &top_columns(top, finished.ladders),
+                &top.lines(),
             ))
         }
         p.note {
@@ -306,56 +254,51 @@ fn tops(finished: &Finished<'_>) -> Markup {
     }
 }
 
-fn top_row(top: &TopReport, name: Markup, counts: &TopCounts) -> Markup {
-    let share = 100.0 * top.share(counts);
-    let [median, p99] = counts.shown_percentiles();
-    let percentile = |latency: Option<u64>| match latency {
-        Some(latency) => number(latency, duration(latency)),
-        None => html! { td.number { "–" } },
-    };
-    html! {
-        tr {
-            th scope="row" { (name) }
-            (count(counts.calls)) (count(counts.unanswered)) (count(counts.failed))
-            (number(counts.octets_read, size(counts.octets_read as f64)))
-            (number(counts.octets_written, size(counts.octets_written as f64)))
-            (number(counts.time(), duration(counts.time())))
-            (number(counts.time(), format!("{share:.1} %")))
-            (percentile(median)) (percentile(p99))
-        }
-    }
+/// The columns of `top`, the keys first, and the time.
+fn top_columns<'a>(report: &TopReport, ladders: &'a Ladders) -> [PageColumn<'a, TopLine<'a>>; 10] {
+    let by = report.by;
+    let [calls, unanswered, failed, read, written, median, p99, share, key] =
+        top::columns(by, Screen::default()).map(PageColumn::from);
+    let time = PageColumn::number("time", Unit::Time, |row: &TopLine<'a>| row.counts.time().into());
+    let key = key.of_row_headings().linked(move |row| ladders.find(|drawn| drawn.is_about(by, &row.key)));
+    [key, calls, unanswered, failed, read, written, time, share, median, p99]
 }
 
 /// A row of the table of the slowest RPCs.
 pub(super) fn slowest_row(out: &mut Vec<u8>, transaction: &Transaction, files: &Files) -> io::Result<()> {
-    let latency = transaction.latency().unwrap_or_default();
-    let frame = |frame: u64| match files.place(frame) {
-        Some(place) => format!("{} ({place})", grouped(frame)),
-        None => grouped(frame),
+    let line = SlowLine { transaction, times: ShownTimes::default(), file: None };
+    io::Write::write_all(out, row(&slowest_columns(files), &line).into_string().as_bytes())
+}
+
+/// The columns of `slow`: the outcome after the RPC, and the phases as a drawing.
+fn slowest_columns<'a>(files: &'a Files) -> [PageColumn<'a, SlowLine<'a>>; 7] {
+    let [latency, phases, call, reply, _, xid, _, ends, called, _] =
+        slow::columns(Screen::default(), ShownTimes::default()).map(PageColumn::from);
+    let placed = move |half: &Option<Half>, content: Markup| {
+        let place = half.as_ref().and_then(|half| files.place(half.stamp.frame));
+        html! { (content) @if let Some(place) = place { " (" (place) ")" } }
     };
-    let frames = [&transaction.call, &transaction.reply];
+    [
+        latency,
+        called.with_content(|row, content| {
+            html! { (content) @for (_, note) in ended(row.transaction) { " " em { (note) } } }
+        }),
+        ends,
+        xid.with_content(|row, content| html! { a href={ "#" (ladders::id(row.transaction)) } { (content) } }),
+        call.with_content(move |row, content| placed(&row.transaction.call, content)),
+        reply.with_content(move |row, content| placed(&row.transaction.reply, content)),
+        phases.with_content(|row, _| drawn_phases(row.transaction)),
+    ]
+}
+
+fn drawn_phases(transaction: &Transaction) -> Markup {
     let recovery = transaction.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
-    let row = html! {
-        tr {
-            (number(latency, duration(latency)))
-            td {
-                (called_within(CALLED, transaction))
-                @for (_, note) in ended(transaction) { " " em { (note) } }
-            }
-            td { (transaction.from) " → " (transaction.to) }
-            td { a href={ "#" (ladders::id(transaction)) } { (format!("{:#010x}", transaction.xid)) } }
-            @for half in frames {
-                td.number { @if let Some(half) = half { (frame(half.stamp.frame)) } @else { "–" } }
-            }
-            td {
-                @match &transaction.phases {
-                    Ok(phases) => (charts::phases(phases, &recovery)),
-                    Err(reason) => { "phases unknown: " (reason) },
-                }
-            }
+    html! {
+        @match &transaction.phases {
+            Ok(phases) => (charts::phases(phases, &recovery)),
+            Err(reason) => { "phases unknown: " (reason) },
         }
-    };
-    io::Write::write_all(out, row.into_string().as_bytes())
+    }
 }
 
 fn slowest(finished: &Finished<'_>) -> Markup {
@@ -363,13 +306,10 @@ fn slowest(finished: &Finished<'_>) -> Markup {
     if rows.0.is_empty() {
         return html! { p { "No RPC has a known latency." } };
     }
+    let files = Files::default();
     html! {
         (charts::phase_legend())
-        (table(
-            "The slowest RPCs, and where their time went",
-            &["#latency", "RPC", "requester → responder", "rdma_xid", "#call in frame", "#reply in frame", "phases"],
-            html! { (rows) },
-        ))
+        (table_of("The slowest RPCs, and where their time went", &slowest_columns(&files), html! { (rows) }))
         h3 { "What their ends sent each other" }
         p.note {
             "A line is a packet, or several in a row that did the same: frames, milliseconds since the first packet of the RPC, "
@@ -385,30 +325,30 @@ fn hung(finished: &Finished<'_>) -> Markup {
     if calls.is_empty() {
         return html! { p { (no_pending(finished)) } (repeated) };
     }
-    let row = |call: &PendingCall| {
-        let ladder = finished.ladders.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
-        html! {
-            tr {
-                (number(call.least_age(finished.end), call.shown_age(finished.end, duration)))
-                td { (call.called) }
-                td { (call.from) " → " (call.to) }
-                td { (linked(&format!("{:#010x}", call.xid), ladder)) }
-                (count(call.call.frame))
-                td { (call.owed()) }
-            }
-        }
-    };
+    let lines: Vec<_> = calls.iter().take(ROWS).map(|call| PendingLine { call, end: finished.end }).collect();
     html! {
-        (table(
-            "Calls without a reply, the oldest first",
-            &["#age", "RPC", "requester → responder", "rdma_xid", "#frame", "who owes what"],
-            html! { @for call in calls.iter().take(ROWS) { (row(call)) } },
-        ))
+        (table("Calls without a reply, the oldest first", &hung_columns(finished.ladders), &lines))
         (left_out(calls.len(), finished.pending_left_out, "calls"))
         (repeated)
         h3 { "What the ends sent each other for the oldest" }
         (finished.ladders.of_unanswered())
     }
+}
+
+/// The columns of `pending`, and the lines below a call.
+fn hung_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PendingLine<'a>>; 6] {
+    let [age, frame, _, xid, called] = pending::columns().map(PageColumn::from);
+    let ladder = |call: &PendingCall| ladders.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
+    [
+        age,
+        called,
+        PageColumn::new("requester → responder", |row: &PendingLine<'a>| {
+            html! { (row.call.from) " → " (row.call.to) }
+        }),
+        xid.linked(move |row| ladder(row.call)),
+        frame,
+        PageColumn::new("who owes what", |row: &PendingLine<'a>| html! { (row.call.owed()) }),
+    ]
 }
 
 fn rules(finished: &Finished<'_>) -> Markup {
@@ -417,33 +357,39 @@ fn rules(finished: &Finished<'_>) -> Markup {
         return html! { p { (no_finding(finished)) } };
     }
     html! {
-        (table(
-            "Broken rules, by who broke them",
-            &["severity", "rule", "broken by", "#times", "#first frame", "what it says"],
-            html! { @for finding in findings.iter().take(ROWS) { (finding_row(finding, finished.ladders)) } },
-        ))
+        (table("Broken rules, by who broke them", &rule_columns(finished.ladders), findings.iter().copied().take(ROWS)))
         (left_out(findings.len(), finished.findings.left_out, "findings"))
     }
 }
 
-fn finding_row(finding: &PeerFinding, ladders: &Ladders) -> Markup {
-    let Found { rule, severity, stamp: Stamp { frame, .. }, connection, xid, message, .. } = &finding.first;
-    let ladder = xid.and_then(|xid| ladders.find(|drawn| drawn.is_rpc(*connection, xid, *frame)));
+/// Severity and rule as `check` has them, and the end that broke the rule.
+fn rule_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PeerFinding>; 6] {
+    let [_, _, _, severity, rule] =
+        findings::text::columns().map(|column| PageColumn::of_part(column, |row: &PeerFinding| &row.first));
+    let ladder = |Found { stamp, connection, xid, .. }: &Found| {
+        xid.and_then(|xid| ladders.find(|drawn| drawn.is_rpc(*connection, xid, stamp.frame)))
+    };
+    [
+        severity.of_class(|row| row.first.severity.name()),
+        rule.of_row_headings(),
+        PageColumn::new("broken by", |row: &PeerFinding| {
+            html! { (row.by) @if let Some(known) = row.known() { " (known of " (known) ")" } }
+        }),
+        PageColumn::number("times", Unit::Count, |row: &PeerFinding| row.count.into()),
+        PageColumn::number("first frame", Unit::Frame, |row: &PeerFinding| row.first.stamp.frame.into())
+            .linked(move |row| ladder(&row.first)),
+        PageColumn::new("what it says", |row: &PeerFinding| explained(&row.first)),
+    ]
+}
+
+/// The message of a finding, and the rule below.
+fn explained(Found { rule, message, .. }: &Found) -> Markup {
     html! {
-        tr {
-            td class=(severity.name()) { (severity.name()) }
-            th scope="row" { (rule.slug) }
-            td { (finding.by) @if let Some(known) = finding.known() { " (known of " (known) ")" } }
-            (count(finding.count))
-            td.number data-value=(frame) { (linked(&grouped(*frame), ladder)) }
-            td {
-                details {
-                    summary { (message) " (" (rule.section) ")" }
-                    p { b { "Rule: " } (rule.summary) "." }
-                    p { b { "Why: " } (rule.reason) }
-                    p { b { "Correct: " } (rule.correct) }
-                }
-            }
+        details {
+            summary { (message) " (" (rule.section) ")" }
+            p { b { "Rule: " } (rule.summary) "." }
+            p { b { "Why: " } (rule.reason) }
+            p { b { "Correct: " } (rule.correct) }
         }
     }
 }
@@ -453,42 +399,45 @@ fn connections(finished: &Finished<'_>) -> Markup {
     if statistics.connections.is_empty() {
         return html! { p { "No connection carries RPC-over-RDMA." } };
     }
+    let ends: Vec<_> = statistics.connections.iter().take(ROWS).flat_map(EndLine::both).collect();
     html! {
-        (table(
-            "What each end of a connection sent",
-            &["#connection", "end", "carrier", "#packets", "#sent again", "#time-outs", "#NAKs", "#RNR NAKs", "#refused", "#missed",
-                "credits granted"],
-            html! {
-                @for connection in statistics.connections.iter().take(ROWS) {
-                    (end_row(connection, &connection.active, "→", &granted(connection.credits.granted, "")))
-                    (end_row(connection, &connection.passive, "←", &granted(connection.reverse_credits.granted, "reverse direction: ")))
-                }
-            },
-        ))
+        (table("What each end of a connection sent", &end_columns(), &ends))
         p.note { "→ requested the connection. Missed: packets that it sent and the capture does not hold." }
         (left_out(statistics.connections.len(), statistics.connections_left_out, "connections"))
     }
 }
 
+/// The columns of `stats`, with time-outs and credits.
+fn end_columns<'a>() -> [PageColumn<'a, EndLine<'a>>; 12] {
+    let [_, _, packets, retransmitted, replaced, _, naks, not_ready, refused, missed, _] =
+        columns::of_ends().map(PageColumn::from);
+    [
+        PageColumn::number("connection", Unit::Count, |row: &EndLine<'a>| u64::from(row.connection.connection).into()),
+        PageColumn::new("end", |row: &EndLine<'a>| html! { (row.arrow()) " " (row.end.address) }),
+        PageColumn::new("carrier", |row: &EndLine<'a>| html! { (row.connection.carrier) }),
+        packets,
+        retransmitted,
+        replaced,
+        PageColumn::number("time-outs", Unit::Count, |row: &EndLine<'a>| row.end.counts.timeouts.into()),
+        naks,
+        not_ready,
+        refused,
+        missed,
+        PageColumn::new("credits granted", |row: &EndLine<'a>| html! { (granted(row)) }),
+    ]
+}
+
 /// Credits of one direction.
-fn granted(granted: Range, direction: &str) -> String {
+fn granted(line: &EndLine<'_>) -> String {
+    let ConnectionStatistics { credits, reverse_credits, .. } = line.connection;
+    let (granted, direction) = match line.side {
+        Side::Active => (credits.granted, ""),
+        Side::Passive => (reverse_credits.granted, "reverse direction: "),
+    };
     match (granted.min, granted.max) {
         (Some(min), Some(max)) if min == max => format!("{direction}{min}"),
         (Some(min), Some(max)) => format!("{direction}{min} to {max}"),
         _ => "–".to_owned(),
-    }
-}
-
-fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str, granted: &str) -> Markup {
-    html! {
-        tr {
-            (count(u64::from(connection.connection)))
-            td { (arrow) " " (end.address) }
-            td { (connection.carrier) }
-            (count(end.counts.packets)) (count(end.counts.retransmitted + end.counts.replaced)) (count(end.counts.timeouts)) (count(end.counts.sequence_errors)) (count(end.counts.not_ready))
-            (count(end.counts.failed)) (count(end.counts.missed))
-            td { (granted) }
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; of any more it only
 //! keeps the number. [`Statistics`] is the result.
 
+pub(crate) mod columns;
 mod credits;
 pub(super) mod histogram;
 mod in_flight;

@@ -4,33 +4,17 @@ use std::io;
 
 use rpcrdma_dissector::{Counts, Time};
 
+use super::columns::{self, EndLine};
 use super::credits::credits_of;
 use super::intervals::IntervalStatistics;
 use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Statistics};
+use crate::format::column::{Align, Column};
 use crate::format::line::{DIM, Line, NAME, PLAIN, wrapped};
-use crate::format::number::{counted, duration, grouped, milliseconds, octets, short, times};
+use crate::format::number::{counted, duration, grouped, octets, times};
 use crate::format::screen::Screen;
-use crate::stats::Latency;
 
 /// Columns of a line about an interval.
 const INTERVAL_WIDTH: usize = 120;
-/// The fewest columns with which a line about an interval is complete.
-const INTERVAL_WHOLE: usize = 113;
-
-/// A count of an end, and the heading of its column.
-type EndCount = (&'static str, fn(&Counts) -> u64);
-
-const END_COUNTS: [EndCount; 9] = [
-    ("packets", |counts| counts.packets),
-    ("retransmitted", |counts| counts.retransmitted),
-    ("replaced", |counts| counts.replaced),
-    ("early", |counts| counts.early),
-    ("sequence_errors", |counts| counts.sequence_errors),
-    ("not_ready", |counts| counts.not_ready),
-    ("failed", |counts| counts.failed),
-    ("missed", |counts| counts.missed),
-    ("orphans", |counts| counts.orphans),
-];
 
 impl Statistics {
     /// Writes the numbers as tables.
@@ -182,12 +166,8 @@ impl Statistics {
             }
         }
         text.some(self.connections_left_out, "more connections")?;
-        let rows = self.connections.iter().flat_map(|connection| {
-            let number = connection.connection.to_string();
-            [end(&number, "→", &connection.active), end(&number, "←", &connection.passive)]
-        });
-        let names: Vec<&str> = ["sent by", "queue_pair"].into_iter().chain(END_COUNTS.map(|(name, _)| name)).collect();
-        text.table(&names, 2, rows.collect())
+        let rows: Vec<EndLine<'_>> = self.connections.iter().flat_map(EndLine::both).collect();
+        text.rows(&columns::of_ends(), &rows)
     }
 
     fn mounts<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
@@ -265,19 +245,7 @@ impl Statistics {
             return Ok(());
         }
         text.heading("Procedures: octets moved by RDMA, latencies in milliseconds")?;
-        let rows = self.procedures.iter().map(|procedure| {
-            let moved = procedure.moved;
-            let mut row = row(&procedure.operation, [procedure.calls, procedure.replies, procedure.failed]);
-            row.extend([moved.read_octets, moved.write_octets].map(short));
-            let latencies = procedure.latency.map(|of| {
-                let [median, p99] = shown_percentiles(of);
-                [milliseconds(of.min_ns), median, p99, milliseconds(of.max_ns)]
-            });
-            row.extend(latencies.unwrap_or_default());
-            row
-        });
-        let names = ["", "calls", "replies", "failed", "Read", "Write", "min", "median", "p99", "max"];
-        text.table(&names, 1, rows.collect())?;
+        text.rows(&columns::of_procedures(), &self.procedures)?;
         text.some(self.procedures_left_out, "RPCs of other procedures")
     }
 
@@ -286,11 +254,7 @@ impl Statistics {
             return Ok(());
         }
         text.heading("Failures")?;
-        let rows = self
-            .failures
-            .iter()
-            .map(|failure| vec![failure.operation.clone(), failure.status.name.clone(), grouped(failure.count)]);
-        text.table(&[], 2, rows.collect())?;
+        text.rows(&columns::of_failures(), &self.failures)?;
         text.some(self.failures_left_out, "more failures")
     }
 }
@@ -366,12 +330,7 @@ pub const REORDER: &str = "if frames are out of order, sort them first: reorderc
 /// Any error from writing to `out`.
 pub fn interval_heading(out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
     let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
-    line.push(DIM, "     seconds     RPCs no reply   failed");
-    if screen.fits(INTERVAL_WHOLE) {
-        line.push(DIM, " RDMA Read RDMA Write   p50 ms   p99 ms  in flight    max  grant  limit s");
-    } else {
-        line.push(DIM, "   p50 ms   p99 ms  in flight  grant");
-    }
+    line.headings(&columns::of_intervals(screen));
     line.write(out)
 }
 
@@ -381,24 +340,8 @@ impl IntervalStatistics {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
-        let Self { rpcs, calls, .. } = self;
-        let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
-        let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
-        let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
-        let [median, p99] = self.latency.map_or(["-", "-"].map(str::to_owned), shown_latency);
-        let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
-        let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
-        let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
         let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
-        line.print(DIM, format_args!("{start:>12.3} "));
-        line.print(PLAIN, format_args!("{all:>8} {unanswered:>8} {failed:>8} "));
-        let latencies = format!("{median:>8} {p99:>8} {mean:>10.3} ");
-        if screen.fits(INTERVAL_WHOLE) {
-            let credits = format!("{:>6} {granted:>6} {limit:>8.3}", calls.max);
-            line.print(PLAIN, format_args!("{read:>9} {write:>10} {latencies}{credits}"));
-        } else {
-            line.print(PLAIN, format_args!("{latencies}{granted:>6}"));
-        }
+        line.cells(&columns::of_intervals(screen), self);
         line.write(out)
     }
 }
@@ -432,6 +375,20 @@ impl<W: io::Write> StatsText<'_, W> {
     /// A line, if there is something to count.
     fn some(&mut self, count: u64, name: &str) -> io::Result<()> {
         if count == 0 { Ok(()) } else { self.line(&format!("{name}: {}", grouped(count))) }
+    }
+
+    /// A line for each row, below headings if there are any.
+    fn rows<R>(&mut self, columns: &[Column<R>], rows: &[R]) -> io::Result<()> {
+        let has_headings = columns.iter().any(|column| !column.heading.is_empty());
+        let names: Vec<&str> = columns.iter().filter(|_| has_headings).map(|column| column.heading).collect();
+        let words = columns.iter().filter(|column| column.align == Align::Left).count();
+        let cell = |column: &Column<R>, row| {
+            let mut text = String::new();
+            column.push_cell(row, usize::MAX, &mut text);
+            text
+        };
+        let cells = |row| columns.iter().map(|column| cell(column, row)).collect();
+        self.table(&names, words, rows.iter().map(cells).collect())
     }
 
     /// Rows under names: the first `words` columns are aligned left, and the numbers after them right. A table that is
@@ -490,17 +447,6 @@ impl<W: io::Write> StatsText<'_, W> {
     }
 }
 
-/// Median and 99th percentile in milliseconds; a dash for each of a single RPC.
-fn shown_percentiles(latency: Latency) -> [String; 2] {
-    latency.percentiles().map_or(["-", "-"].map(str::to_owned), |percentiles| percentiles.map(milliseconds))
-}
-
-/// The same, but the first is the latency of a single RPC.
-fn shown_latency(latency: Latency) -> [String; 2] {
-    let [median, p99] = shown_percentiles(latency);
-    if latency.count == 1 { [milliseconds(latency.max_ns), p99] } else { [median, p99] }
-}
-
 /// The width of each column of a table.
 fn widths<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
@@ -520,13 +466,6 @@ fn widest(row: &[String]) -> usize {
 
 fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {
     [name.to_owned()].into_iter().chain(numbers.map(grouped)).collect()
-}
-
-fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
-    let name = format!("{number} {arrow}");
-    let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
-    let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
-    [name, queue_pair].into_iter().chain(END_COUNTS.map(|(_, count)| grouped(count(&end.counts)))).collect()
 }
 
 fn invalidation(connection: &ConnectionStatistics) -> String {

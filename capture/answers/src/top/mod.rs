@@ -8,9 +8,9 @@ use std::io;
 use rpcrdma_dissector::{Address, CaptureEnd, Half, NotRebuilt, OperationArguments, Status, Transaction};
 
 use crate::file_names::{FileNames, NamedFile, client, escaped, hash, main_arguments, server};
-use crate::format::column::{Column, TextColumn, push};
-use crate::format::line::{Line, NAME, PLAIN};
-use crate::format::number::{grouped, milliseconds, short};
+use crate::format::column::{Amount, Column, TextColumn, Unit};
+use crate::format::line::{Line, NAME};
+use crate::format::number::grouped;
 use crate::format::screen::Screen;
 use crate::operation_name::OperationName;
 use crate::stats::histogram::Histogram;
@@ -296,50 +296,49 @@ fn ending(transaction: &Transaction) -> String {
 }
 
 /// Content of a line: RPCs that are counted together.
-struct TopLine<'a> {
-    counts: &'a TopCounts,
+pub(crate) struct TopLine<'a> {
+    pub(crate) counts: &'a TopCounts,
     median: Option<u64>,
     p99: Option<u64>,
-    /// The part of all time that they took.
-    share: f64,
+    /// Nanoseconds that the RPCs of all lines took.
+    all: u64,
     /// The property that they share, in words.
-    key: String,
+    pub(crate) key: String,
 }
 
 impl<'a> TopLine<'a> {
     fn new(report: &TopReport, counts: &'a TopCounts, key: String) -> Self {
         let [median, p99] = counts.shown_percentiles();
-        Self { counts, median, p99, share: report.share(counts), key }
+        Self { counts, median, p99, all: report.time, key }
     }
 }
 
 /// The columns of a line; a narrow screen has no room for octets.
-fn columns<'a>(by: TopBy, screen: Screen) -> [Column<TopLine<'a>>; 9] {
+pub(crate) fn columns<'a>(by: TopBy, screen: Screen) -> [Column<TopLine<'a>>; 9] {
     let has_octets = screen.fits(WITH_OCTETS);
     [
-        Column::right("calls", &["calls"], 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.calls))),
-        Column::right("no reply", &["unanswered"], 8, PLAIN, |row, _, text| {
-            text.push_str(&grouped(row.counts.unanswered))
-        }),
-        Column::right("failed", &["failed"], 8, PLAIN, |row, _, text| text.push_str(&grouped(row.counts.failed))),
+        Column::number("calls", &["calls"], 8, Unit::Count, |row| row.counts.calls.into()),
+        Column::number("no reply", &["unanswered"], 8, Unit::Count, |row| row.counts.unanswered.into()),
+        Column::number("failed", &["failed"], 8, Unit::Count, |row| row.counts.failed.into()),
         Column {
             is_shown: has_octets,
-            ..Column::right("read", &["octets_read"], 9, PLAIN, |row, _, text| {
-                text.push_str(&short(row.counts.octets_read))
-            })
+            ..Column::number("read", &["octets_read"], 9, Unit::Octets, |row| row.counts.octets_read.into())
         },
         Column {
             is_shown: has_octets,
-            ..Column::right("written", &["octets_written"], 9, PLAIN, |row, _, text| {
-                text.push_str(&short(row.counts.octets_written))
-            })
+            ..Column::number("written", &["octets_written"], 9, Unit::Octets, |row| row.counts.octets_written.into())
         },
-        Column::right("p50 ms", &["p50_ns"], 8, PLAIN, |row, _, text| push(text, row.median.map(milliseconds))),
-        Column::right("p99 ms", &["p99_ns"], 8, PLAIN, |row, _, text| push(text, row.p99.map(milliseconds))),
         Column {
+            report_heading: "median",
+            ..Column::number("p50 ms", &["p50_ns"], 8, Unit::Time, |row| row.median.into())
+        },
+        Column { report_heading: "99 %", ..Column::number("p99 ms", &["p99_ns"], 8, Unit::Time, |row| row.p99.into()) },
+        Column {
+            report_heading: "share",
             gap: 2,
-            ..Column::right("time", &["share"], 6, PLAIN, |row, _, text| {
-                push(text, Some(format_args!("{:.1}%", row.share * 100.0)))
+            ..Column::number("time", &["share"], 6, Unit::Time, |row| Amount::Part {
+                part: row.counts.time(),
+                all: row.all,
             })
         },
         Column::left(by.name(), &["key"], 0, NAME, |row, _, text| text.push_str(&row.key)),
@@ -378,26 +377,19 @@ impl TopReport {
         let columns = columns(self.by, screen);
         line.headings(&columns);
         line.write(out)?;
-        for (key, counts) in &self.rows {
-            self.row(out, &columns, TopLine::new(self, counts, self.shown(key)), screen)?;
-        }
-        if self.others.keys > 0 {
-            let key = format!("({} others)", grouped(self.others.keys));
-            self.row(out, &columns, TopLine::new(self, &self.others.counts, key), screen)?;
+        for row in self.lines() {
+            let mut line = Line::new(screen.colour, screen.within(WIDTH));
+            line.cells(&columns, &row);
+            line.write(out)?;
         }
         Ok(())
     }
 
-    fn row<'a>(
-        &self,
-        out: &mut impl io::Write,
-        columns: &[Column<TopLine<'a>>],
-        row: TopLine<'a>,
-        screen: Screen,
-    ) -> io::Result<()> {
-        let mut line = Line::new(screen.colour, screen.within(WIDTH));
-        line.cells(columns, &row);
-        line.write(out)
+    /// Content of the lines: the keys, and the rest.
+    pub(crate) fn lines(&self) -> Vec<TopLine<'_>> {
+        let rest = (self.others.keys > 0)
+            .then(|| TopLine::new(self, &self.others.counts, format!("({} others)", grouped(self.others.keys))));
+        self.rows.iter().map(|(key, counts)| TopLine::new(self, counts, self.shown(key))).chain(rest).collect()
     }
 
     /// `true` if another row has the same name.
