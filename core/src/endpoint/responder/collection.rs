@@ -1,49 +1,64 @@
 //! A Call of version 2 in several Sends: parts are collected until the last has come or one is missing.
 
+use super::calls::{CallTable, MALFORMED, SYSTEM};
+use super::judge::CallJudge;
 use super::slot::{Slot, Stage};
-use super::{MALFORMED, Responder, SYSTEM};
-use crate::endpoint::CallId;
 use crate::endpoint::limits::NotAssembled;
 use crate::endpoint::receipt::{Placement, Receipt};
 use crate::endpoint::version::SpeaksTwo;
 use crate::endpoint::wire::{CallReceived, ReceivedCall, ReceivedPart};
+use crate::endpoint::{CallId, Limits};
 use crate::prefix::Prefix;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
-impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
+impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> CallTable<CALLS, HEADER, CHUNKS> {
     /// Handles the first part of a Call.
     #[cold]
-    pub(super) fn begin_collection(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart, two: SpeaksTwo) {
-        let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
-        let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
+    pub(super) fn begin_collection(
+        &mut self,
+        receive: u32,
+        prefix: Prefix,
+        part: ReceivedPart,
+        two: SpeaksTwo,
+        judge: &mut CallJudge<CALLS, HEADER>,
+    ) -> Receipt {
+        let stage = if judge.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
+        let Some((call, slot)) = self.admit(receive, stage, prefix) else { return Receipt::Release(receive) };
         // It is released as soon as its octets were copied.
         slot.receive = None;
         self.collecting = Some((call, two));
-        self.append_part(receive, part);
+        self.append_part(call, receive, part, &judge.limits)
     }
 
-    /// Handles the next part of the Call that is being collected. Returns false if the message is no part of that Call.
+    /// Handles the next part of the Call that is being collected. Returns `None` if the message is no part of that Call.
     /// Another Call ends the collection.
     #[cold]
-    pub(super) fn continue_collection(&mut self, receive: u32, octets: &[u8]) -> bool {
-        let Some((family, two)) = self.terms.version.two() else { return false };
+    pub(super) fn continue_collection(
+        &mut self,
+        receive: u32,
+        octets: &[u8],
+        judge: &CallJudge<CALLS, HEADER>,
+    ) -> Option<Receipt> {
+        let (call, _) = self.collecting?;
+        let (family, two) = self.terms.version.two()?;
         let decoded = CallReceived::decode_2(family, two, octets);
         let (CallReceived::Part(prefix, ..) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
         else {
-            return false;
+            return None;
         };
-        let is_next = self.collects(prefix.xid);
+        if !self.collects(prefix.xid) {
+            self.break_collection(ErrorBodyV2::Void(ErrorCode::INVAL_CONT));
+            return None;
+        }
         match decoded {
-            _ if !is_next => self.break_collection(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
-            CallReceived::Part(_, part, _) => self.append_part(receive, part),
-            CallReceived::Call(prefix, call) => self.complete_collection(receive, prefix, &call, octets),
+            CallReceived::Part(_, part, _) => Some(self.append_part(call, receive, part, &judge.limits)),
+            CallReceived::Call(prefix, last) => Some(self.complete_collection(receive, prefix, &last, octets, judge)),
             CallReceived::Fault(_, error) => {
                 self.break_collection(error);
-                self.receipt = Receipt::Release(receive);
+                Some(Receipt::Release(receive))
             }
-            CallReceived::Done(_) | CallReceived::Nothing => {}
+            CallReceived::Done(_) | CallReceived::Nothing => None,
         }
-        is_next
     }
 
     /// Returns true if a message with this XID is a part of the Call that is being collected.
@@ -51,56 +66,46 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.collecting.is_some_and(|(call, _)| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
     }
 
-    /// Appends a part that fits. Parts of a refused Call are discarded.
-    fn append_part(&mut self, receive: u32, part: ReceivedPart) {
-        self.receipt = Receipt::Release(receive);
-        let collected = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
-        let Some((call, _)) = self.collecting else { return };
-        let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) else { return };
-        let length = u32::try_from(part.length).unwrap_or(u32::MAX);
-        let all = slot.length.saturating_add(length);
-        if all > self.limits.octets || collected.saturating_add(u64::from(length)) > u64::from(self.limits.collected) {
-            // The drafts have no code for this.
-            return self.give_up(call, SYSTEM);
-        }
-        let at = slot.length;
-        (slot.length, slot.collected) = (all, all);
-        if length > 0 {
-            self.receipt = Receipt::Place(Placement { call, receive, from: part.header_length, length, at });
-        }
-    }
-
     /// Handles the last part of a Call, which has the chunks.
     #[cold]
     #[inline(never)]
-    fn complete_collection(&mut self, receive: u32, prefix: Prefix, call: &ReceivedCall<'_>, octets: &[u8]) {
-        let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
-        let judged = if call.lists.have_reads() {
+    fn complete_collection(
+        &mut self,
+        receive: u32,
+        prefix: Prefix,
+        last: &ReceivedCall<'_>,
+        octets: &[u8],
+        judge: &CallJudge<CALLS, HEADER>,
+    ) -> Receipt {
+        let part = ReceivedPart { header_length: last.header_length, length: last.payload.len() };
+        let judged = if last.lists.have_reads() {
             // The positions of the parts would have to be known before.
             Err(ErrorBodyV2::ReadChunks { max_chunks: 0 }.into())
         } else {
-            self.judge_call(prefix.xid, call, octets)
+            judge.judge_call::<CHUNKS>(&self.terms, prefix.xid, last, octets)
         };
         let header = match judged {
             Ok(judged) => judged.header,
             Err(refused) => {
-                self.receipt = Receipt::Release(receive);
-                return self.break_collection(match refused {
+                self.break_collection(match refused {
                     NotAssembled::Error(error) => error,
                     NotAssembled::Misplaced => MALFORMED,
                 });
+                return Receipt::Release(receive);
             }
         };
-        self.append_part(receive, part);
+        let Some((call, _)) = self.collecting else { return Receipt::Release(receive) };
+        let receipt = self.append_part(call, receive, part, &judge.limits);
         let is_collecting = |slot: &&mut Slot<HEADER, CHUNKS>| slot.stage == Stage::Collecting;
-        let Some(slot) = self.collecting.and_then(|(call, _)| self.slots.get(call)).filter(is_collecting) else {
-            return self.break_collection(SYSTEM);
+        let Some(slot) = self.slots.get(call).filter(is_collecting) else {
+            self.break_collection(SYSTEM);
+            return receipt;
         };
         slot.keep_header(header);
         slot.stage = Stage::Reading;
-        if let Some((call, _)) = self.collecting.take() {
-            self.mark_ready(call);
-        }
+        self.collecting = None;
+        self.mark_ready(call);
+        receipt
     }
 
     /// Ends the collection of a Call whose rest will not come, as the channel has found.
@@ -119,6 +124,27 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         } else {
             self.give_up(call, error);
         }
+    }
+
+    /// Appends a part that fits. Parts of a refused Call are discarded.
+    fn append_part(&mut self, call: CallId, receive: u32, part: ReceivedPart, limits: &Limits) -> Receipt {
+        let collected = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
+        let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) else {
+            return Receipt::Release(receive);
+        };
+        let length = u32::try_from(part.length).unwrap_or(u32::MAX);
+        let all = slot.length.saturating_add(length);
+        if all > limits.octets || collected.saturating_add(u64::from(length)) > u64::from(limits.collected) {
+            // The drafts have no code for this.
+            self.give_up(call, SYSTEM);
+            return Receipt::Release(receive);
+        }
+        let at = slot.length;
+        (slot.length, slot.collected) = (all, all);
+        if length == 0 {
+            return Receipt::Release(receive);
+        }
+        Receipt::Place(Placement { call, receive, from: part.header_length, length, at })
     }
 
     /// Answers a Call of which only a part has come.

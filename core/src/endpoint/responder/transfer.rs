@@ -1,28 +1,65 @@
-//! Reports of the driver about RDMA Reads and RDMA Writes, and the memory of a provided reply.
+//! Limits of RDMA Reads and RDMA Writes, and what the driver reports about each.
 
+use super::calls::{CallTable, SYSTEM};
 use super::slot::Stage;
-use super::{Responder, SYSTEM};
-use crate::endpoint::{CallId, InputError, RegisteredMemory};
+use crate::endpoint::{CallId, InputError};
 
-impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    pub(super) fn complete_read(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+/// RDMA Reads in flight, and limits of RDMA Reads and RDMA Writes.
+#[derive(Debug)]
+pub(super) struct Transfers {
+    /// Number of RDMA Reads in flight.
+    reading: u32,
+    /// Maximum number of RDMA Reads in flight.
+    pub(super) most_reads: u32,
+    /// Maximum number of octets that one RDMA Read or Write moves.
+    pub(super) most_octets: u32,
+}
+
+impl Transfers {
+    pub(super) const fn new() -> Self {
+        Self { reading: 0, most_reads: u32::MAX, most_octets: u32::MAX }
+    }
+
+    /// Returns true if one more RDMA Read may be posted.
+    pub(super) const fn may_read(&self) -> bool {
+        self.reading < self.most_reads
+    }
+
+    /// Counts an RDMA Read that the driver is asked to post.
+    pub(super) const fn begin_read(&mut self) {
+        self.reading = self.reading.saturating_add(1);
+    }
+
+    pub(super) fn complete_read<const CALLS: usize, const HEADER: usize, const CHUNKS: usize>(
+        &mut self,
+        call: CallId,
+        calls: &mut CallTable<CALLS, HEADER, CHUNKS>,
+    ) -> Result<(), InputError> {
+        let slot = calls.slots.get(call).ok_or(InputError::Unexpected)?;
         slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
-        self.end_read(call);
+        self.end_read(call, calls);
         Ok(())
     }
 
     /// Records that an RDMA Read of a Call has ended.
-    fn end_read(&mut self, call: CallId) {
+    fn end_read<const CALLS: usize, const HEADER: usize, const CHUNKS: usize>(
+        &mut self,
+        call: CallId,
+        calls: &mut CallTable<CALLS, HEADER, CHUNKS>,
+    ) {
         self.reading = self.reading.saturating_sub(1);
-        self.mark_ready(call);
-        while let Some(call) = self.blocked.pop() {
-            self.ready.push(call);
+        calls.mark_ready(call);
+        while let Some(call) = calls.blocked.pop() {
+            calls.ready.push(call);
         }
     }
 
-    pub(super) fn refuse_unposted(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
+    pub(super) fn refuse_unposted<const CALLS: usize, const HEADER: usize, const CHUNKS: usize>(
+        &mut self,
+        call: CallId,
+        calls: &mut CallTable<CALLS, HEADER, CHUNKS>,
+    ) -> Result<(), InputError> {
+        let slot = calls.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
         let was_reading = match slot.stage {
             Stage::Reading if slot.reading > 0 => true,
             Stage::Answering if slot.has_written() => false,
@@ -32,69 +69,36 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if was_reading {
             // The other Reads of this Call complete before it is answered and forgotten.
             slot.reading = slot.reading.saturating_sub(1);
-            self.end_read(call);
+            self.end_read(call, calls);
         }
         Ok(())
     }
 
-    pub(super) fn postpone_transfer(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+    pub(super) fn postpone_transfer<const CALLS: usize, const HEADER: usize, const CHUNKS: usize>(
+        &mut self,
+        call: CallId,
+        calls: &mut CallTable<CALLS, HEADER, CHUNKS>,
+    ) -> Result<(), InputError> {
+        let slot = calls.slots.get(call).ok_or(InputError::Unexpected)?;
         let was_reading = slot.stage == Stage::Reading;
         if !slot.postpone_piece() {
             return Err(InputError::Unexpected);
         }
         if was_reading {
             slot.reading = slot.reading.saturating_sub(1);
-            self.end_read(call);
+            self.end_read(call, calls);
         }
         Ok(())
     }
+}
 
-    pub(super) fn resume_transfer(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).filter(|slot| slot.postponed);
-        slot.ok_or(InputError::Unexpected)?.postponed = false;
-        self.mark_ready(call);
-        Ok(())
-    }
-
-    pub(super) fn record_registration(
-        &mut self,
-        call: CallId,
-        memory: Option<RegisteredMemory>,
-    ) -> Result<(), InputError> {
-        let handle_of = |memory: Option<RegisteredMemory>| memory.map(|memory| memory.handle);
-        let handle = handle_of(memory);
-        if handle.is_some() && self.slots.iter().any(|(_, slot)| handle_of(slot.memory) == handle) {
-            return Err(InputError::HandleInUse);
-        }
-        let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Registering);
-        let slot = slot.ok_or(InputError::Unexpected)?;
-        (slot.memory, slot.stage) = (memory, Stage::Answering);
-        if memory.is_none() {
-            slot.stage = Stage::Refusing(slot.prefix, SYSTEM);
-            self.provided = self.provided.saturating_sub(1);
-        }
-        self.mark_ready(call);
-        Ok(())
-    }
-
-    /// Ends the time in which the Requester can read a provided reply. If the Requester is still reading, the
-    /// connection ends.
-    ///
-    /// # Errors
-    /// [`InputError::Unexpected`] if there is no such reply, or the end has begun.
-    pub fn expire(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Provided);
-        slot.ok_or(InputError::Unexpected)?.stage = Stage::Invalidate;
-        self.mark_ready(call);
-        Ok(())
-    }
-
-    pub(super) fn record_invalidation(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Invalidating);
-        slot.ok_or(InputError::Unexpected)?;
-        self.slots.free(call);
-        self.provided = self.provided.saturating_sub(1);
-        Ok(())
-    }
+/// Lets a postponed transfer be output again.
+pub(super) fn resume_transfer<const CALLS: usize, const HEADER: usize, const CHUNKS: usize>(
+    call: CallId,
+    calls: &mut CallTable<CALLS, HEADER, CHUNKS>,
+) -> Result<(), InputError> {
+    let slot = calls.slots.get(call).filter(|slot| slot.postponed);
+    slot.ok_or(InputError::Unexpected)?.postponed = false;
+    calls.mark_ready(call);
+    Ok(())
 }
