@@ -29,7 +29,7 @@ Causes:
   two-clocks: of the capture
   responder-silent, responder-unreachable, requester-silent, requester-unreachable,
   wrong-checksum, reply-refused: calls that are not answered
-  connection-refused, connection-unanswered: connections that cannot be set up
+  server-not-listening, connection-refused, connect-unanswered: connections that cannot be set up
   flapping: connections that end again and again
   retried, loss, receiver-not-ready, distance, delegation-recall, responder-slow,
   requester-slow, slow-transfer, congestion, window, link-full, credits: RPCs that take long

@@ -1105,16 +1105,22 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row("server ends connections", |_| situations::tries(mount::Carrier::Roce), &["retried"]),
         row("server ends connections, iWARP", |_| situations::tries(mount::Carrier::Iwarp), &["retried"]),
-        row("server stopped", |load| server_stopped(load, Some(8)), &["connection-refused", "responder-silent"]),
-        row("server gone", |load| server_stopped(load, None), &["connection-unanswered", "responder-silent"]),
+        row("server stopped", |load| server_stopped(load, Some(8)), &["server-not-listening", "responder-silent"]),
+        row("server gone", |load| server_stopped(load, None), &["connect-unanswered", "responder-silent"]),
         row("server drops connections", dropped_connections, &["flapping", "responder-silent"]),
         row("client gives connections up", given_up_connections, &["flapping", "responder-unreachable"]),
-        row("server down", |_| requests_alone(20049, Some(8)), &["connection-refused"]),
-        row("server not there", |_| requests_alone(20049, None), &["connection-unanswered"]),
+        row("server down", |_| requests_alone(20049, Some(8)), &["server-not-listening"]),
+        row(
+            "server stopped, and refuses",
+            |load| server_stopped(load, Some(10)),
+            &["connection-refused", "responder-silent"],
+        ),
+        row("server refuses", |_| requests_alone(20049, Some(28)), &["connection-refused"]),
+        row("server not there", |_| requests_alone(20049, None), &["connect-unanswered"]),
         row("another service", |_| requests_alone(4420, Some(8)), &["nothing-found"]),
         row("another service, not there", |_| requests_alone(4420, None), &["nothing-found"]),
-        row("server down, iWARP", |_| iwarp_requests(true), &["connection-refused"]),
-        row("server not there, iWARP", |_| iwarp_requests(false), &["connection-unanswered"]),
+        row("server down, iWARP", |_| iwarp_requests(true), &["server-not-listening"]),
+        row("server not there, iWARP", |_| iwarp_requests(false), &["connect-unanswered"]),
         row(
             "loss",
             |load| {
@@ -1378,7 +1384,7 @@ fn a_silent_server_is_named_with_its_later_rejections() {
     );
     assert_evidence(
         &diagnosis,
-        "connection-refused",
+        "server-not-listening",
         &[
             "192.0.2.2 rejected 5 connection requests of 192.0.2.10 to port 20049 within 12.0 s.",
             "Why: nothing listens on the port (REJ, reason 8).",
@@ -1394,7 +1400,7 @@ fn a_silent_server_is_named_with_its_later_rejections() {
     );
     let unanswered = "192.0.2.10 sent 192.0.2.2 5 connection requests to port 20049 within 12.0 s, and got no answer, up to the end of the \
          capture.";
-    assert_evidence(&diagnosis, "connection-unanswered", &[unanswered]);
+    assert_evidence(&diagnosis, "connect-unanswered", &[unanswered]);
 }
 
 /// The client connects again at once, or after two seconds in which it was rejected.
@@ -1464,7 +1470,7 @@ fn a_request_that_may_have_been_answered_is_not_unanswered() {
     scene.at(SECOND + 50, &[receipt]);
     scene.until(10 * SECOND);
     let diagnosis = diagnose(&scene.records());
-    assert_eq!(causes(&diagnosis), ["connection-unanswered"]);
+    assert_eq!(causes(&diagnosis), ["connect-unanswered"]);
     assert_eq!(diagnosis.causes[0].owner, Some("responder"));
 }
 
@@ -1488,10 +1494,10 @@ fn a_moved_address_is_named_if_nothing_is_answered() {
     let (time_ns, length) = (frames[place].time_ns - SECOND * 1000, data.len() as u32);
     frames.insert(place, Record { time_ns, link: 1, data, length });
     let diagnosis = diagnose(&frames);
-    assert_eq!(causes(&diagnosis), ["connection-unanswered", "responder-unreachable"]);
+    assert_eq!(causes(&diagnosis), ["connect-unanswered", "responder-unreachable"]);
     let moved = "192.0.2.2 moved to another MAC address at 00:00:05 UTC: 02:00:00:00:00:ee, before 02:00:00:00:00:02 \
                  (announced in frame 208).";
-    for cause in ["connection-unanswered", "responder-unreachable"] {
+    for cause in ["connect-unanswered", "responder-unreachable"] {
         assert_evidence(&diagnosis, cause, &[moved]);
     }
 }
@@ -1779,6 +1785,7 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "responder-silent",
         "responder-slow",
         "retried",
+        "server-not-listening",
         "slow-transfer",
         "small-sends",
         "window",

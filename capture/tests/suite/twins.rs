@@ -30,7 +30,7 @@ pub(crate) const ALONE: Load = Load { calls: 1, carrier: Carrier::Roce };
 const CROWDS: [Load; 2] = [Load { calls: 16, carrier: Carrier::Roce }, Load { calls: 16, carrier: Carrier::Iwarp }];
 
 /// Rows without a twin, each with its reason.
-const WITHOUT_TWIN: [(&str, &str); 42] = [
+const WITHOUT_TWIN: [(&str, &str); 43] = [
     ("healthy: NFSv3", RECORDED_HEALTHY),
     ("healthy: NFSv3 over IPv6", RECORDED_HEALTHY),
     ("healthy: NFSv4.0", RECORDED_HEALTHY),
@@ -45,6 +45,7 @@ const WITHOUT_TWIN: [(&str, &str); 42] = [
     ("no NFS", NO_CALL),
     ("no RDMA", NO_CALL),
     ("server down", NO_CALL),
+    ("server refuses", NO_CALL),
     ("server not there", NO_CALL),
     ("another service", NO_CALL),
     ("another service, not there", NO_CALL),
@@ -85,11 +86,12 @@ const ONE_MESSAGE: &str =
     "a recording of messages that break rules, which are judged one by one: `check` has each rule with its twin";
 
 /// Rows that InfiniBand alone can have, each with its reason.
-const NOT_OVER_TCP: [(&str, &str); 8] = [
+const NOT_OVER_TCP: [(&str, &str); 9] = [
     ("wrong checksums", "a host drops a segment with a wrong checksum, and TCP has no ICRC"),
     ("wrong checksums for long", "a host drops a segment with a wrong checksum, and TCP has no ICRC"),
     ("no Receive for a reply", NO_REFUSAL),
     ("no Receive for a reply, server gave up", NO_REFUSAL),
+    ("server stopped, and refuses", "TCP has no reason but that nothing listens"),
     ("no Receives", NO_REFUSAL),
     ("few Receives", NO_REFUSAL),
     ("four Receives for eight calls", NO_REFUSAL),
@@ -350,11 +352,15 @@ impl From<Vec<Record>> for Made {
 /// The owner of a cause; `None` if either end may be.
 fn owner(cause: &str) -> Option<&'static str> {
     Some(match cause {
-        "responder-silent" | "responder-slow" | "connection-refused" | "receiver-not-ready" | "credits" | "errors" => {
-            "responder"
-        }
+        "responder-silent"
+        | "responder-slow"
+        | "server-not-listening"
+        | "connection-refused"
+        | "receiver-not-ready"
+        | "credits"
+        | "errors" => "responder",
         "requester-silent" | "requester-slow" | "reply-refused" | "wrong-checksum" | "delegation-recall" => "requester",
-        "responder-unreachable" | "requester-unreachable" | "connection-unanswered" | "loss" | "distance" => "network",
+        "responder-unreachable" | "requester-unreachable" | "connect-unanswered" | "loss" | "distance" => "network",
         "protocol" | "small-sends" | "flapping" => return None,
         _ => "capture",
     })
@@ -417,9 +423,16 @@ fn each_row_has_its_truth_with_sixteen_calls_in_flight() {
                 }
             }
             let of_rpcs = diagnosis.causes.iter().find(|cause| {
-                !["protocol", "small-sends", "credits"].contains(&cause.cause)
-                    && !cause.cause.starts_with("connection-")
-                    && cause.cause != "flapping"
+                ![
+                    "protocol",
+                    "small-sends",
+                    "credits",
+                    "server-not-listening",
+                    "connection-refused",
+                    "connect-unanswered",
+                    "flapping",
+                ]
+                .contains(&cause.cause)
             });
             if let (Some(cause), Some(known)) = (of_rpcs, &known) {
                 said.extend(mistakes(cause, &diagnosis, known));

@@ -2,7 +2,7 @@
 programs="rpcrdma-serve" peer="192.0.2.2" seconds=400
 
 server() {
-    server_ours --nfs --misbehave "disconnect,disconnect,disconnect,disconnect,disconnect" --time 200s
+    server_ours --misbehave "disconnect,disconnect,disconnect,disconnect,disconnect" --time 200s
 }
 
 client() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rpcrdma_dissector::{Address, CaptureEnd, Rejected, RejectionKind, Report, Stamp, UnansweredRequest, service_port};
 
-use super::cause::UNANSWERED;
+use super::cause::{Cause, UNANSWERED};
 
 /// The most pairs of ends that are told apart.
 const KEYS: usize = 500;
@@ -71,6 +71,11 @@ impl RequestOutcomes {
     pub(super) fn kind(&self) -> Option<RejectionKind> {
         self.kinds.first_key_value().filter(|_| self.kinds.len() == 1).map(|(kind, _)| *kind)
     }
+
+    /// Returns true if every rejection says that nothing listens on the port.
+    pub(super) fn is_without_listener(&self) -> bool {
+        self.kinds.keys().all(|kind| kind.is_without_listener())
+    }
 }
 
 /// Connection requests of a capture.
@@ -130,9 +135,12 @@ impl Attempts {
         self.requests.iter().filter(move |(key, requests)| requests.is_for_rpc || is_known(key))
     }
 
-    /// Rejections after which no connection was accepted, or that went on for a second.
-    pub(super) fn refused(&self) -> Vec<(&RequestKey, &RequestOutcomes, RequestRun)> {
-        let of_rpc = self.of_rpc().filter_map(|(key, requests)| Some((key, requests, requests.rejected?)));
+    /// Rejections after which no connection was accepted, or that went on for a second: those without a listener, or all others.
+    pub(super) fn refused_because(&self, cause: Cause) -> Vec<(&RequestKey, &RequestOutcomes, RequestRun)> {
+        let is_of_cause =
+            |requests: &RequestOutcomes| requests.is_without_listener() == (cause == Cause::ServerNotListening);
+        let of_cause = self.of_rpc().filter(|(_, requests)| is_of_cause(requests));
+        let of_rpc = of_cause.filter_map(|(key, requests)| Some((key, requests, requests.rejected?)));
         of_rpc.filter(|(key, _, run)| self.is_last(key, run) || run.length() >= UNANSWERED).collect()
     }
 

@@ -31,10 +31,12 @@ pub enum Cause {
     ReplyRefused,
     /// Connections ended before the reply, and clients made calls again.
     Retried,
-    /// Connection requests are rejected.
+    /// Connection requests are rejected, because nothing listens on the server's port.
+    ServerNotListening,
+    /// Connection requests are rejected for another reason.
     ConnectionRefused,
     /// Connection requests are not answered.
-    ConnectionUnanswered,
+    ConnectUnanswered,
     /// An end ends connections again and again.
     Flapping,
     /// Lost packets were sent again.
@@ -176,7 +178,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 31] = [
+pub static CAUSES: [CauseRule; 32] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -271,14 +273,22 @@ pub static CAUSES: [CauseRule; 31] = [
                     before had ended or fallen silent, or the tries before the last took 5 % of the waiting time",
     },
     CauseRule {
+        cause: Cause::ServerNotListening,
+        name: "server-not-listening",
+        title: "Nothing listens on the server's port",
+        condition: "requests for RPC-over-RDMA connections were rejected because nothing listens on the port (REJ with reason 8, RST), \
+                    for 1 s or without an accepted one after them",
+    },
+    CauseRule {
         cause: Cause::ConnectionRefused,
         name: "connection-refused",
         title: "Connection requests are rejected",
-        condition: "requests for RPC-over-RDMA connections were rejected, for 1 s or without an accepted one after them",
+        condition: "requests for RPC-over-RDMA connections were rejected for other reasons, for 1 s or without an accepted one after \
+                    them",
     },
     CauseRule {
-        cause: Cause::ConnectionUnanswered,
-        name: "connection-unanswered",
+        cause: Cause::ConnectUnanswered,
+        name: "connect-unanswered",
         title: "Connection requests are not answered",
         condition: "requests for RPC-over-RDMA connections got no answer, for 1 s or without an accepted one after them, and the \
                     first was sent 1 s before the end of the capture",

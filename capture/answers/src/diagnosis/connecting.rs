@@ -76,13 +76,13 @@ impl Judgement<'_> {
         of_ends.take(NAMED).map(sentence).collect()
     }
 
-    /// Requests for connections that were rejected.
-    pub(super) fn connection_refused(&self) -> Option<DiagnosedCause> {
-        let refused = self.attempts.refused();
+    /// Requests for connections that were rejected for the reasons of one cause.
+    pub(super) fn connection_refused(&self, cause: Cause) -> Option<DiagnosedCause> {
+        let refused = self.attempts.refused_because(cause);
         let mut evidence: Vec<String> =
             refused.iter().take(NAMED).flat_map(|(key, requests, run)| self.refusals(key, requests, run)).collect();
         evidence.extend(others(refused.len()));
-        self.of_requests(Cause::ConnectionRefused, CauseOwner::Responder, &refused, evidence)
+        self.of_requests(cause, CauseOwner::Responder, &refused, evidence)
     }
 
     fn refusals(&self, key: &RequestKey, requests: &RequestOutcomes, run: &RequestRun) -> Vec<String> {
@@ -95,7 +95,7 @@ impl Judgement<'_> {
         }));
         let is_last = self.attempts.is_last(key, run);
         let listened = self.attempts.was_accepted(key, run.first);
-        if is_last && listened && requests.kind().is_some_and(|kind| kind.is_without_listener()) {
+        if is_last && listened && requests.is_without_listener() {
             sentences.push("Something listened there before: the service was stopped, or crashed.".to_owned());
         }
         if !is_last {
@@ -118,7 +118,7 @@ impl Judgement<'_> {
         let mut evidence: Vec<String> =
             ignored.iter().take(NAMED).flat_map(|(key, requests, run)| self.silences(key, requests, run)).collect();
         evidence.extend(others(ignored.len()));
-        self.of_requests(Cause::ConnectionUnanswered, owner, &ignored, evidence)
+        self.of_requests(Cause::ConnectUnanswered, owner, &ignored, evidence)
     }
 
     fn silences(&self, key: &RequestKey, requests: &RequestOutcomes, run: &RequestRun) -> Vec<String> {
@@ -200,8 +200,10 @@ impl Judgement<'_> {
     /// True if connection requests of a cause went on to the end of the capture: nothing works any more.
     pub(super) fn is_without_connection(&self, cause: &DiagnosedCause) -> bool {
         let runs = match Cause::of_name(cause.cause) {
-            Some(Cause::ConnectionRefused) => self.attempts.refused(),
-            Some(Cause::ConnectionUnanswered) => self.attempts.ignored(self.summary.end()),
+            Some(cause @ (Cause::ServerNotListening | Cause::ConnectionRefused)) => {
+                self.attempts.refused_because(cause)
+            }
+            Some(Cause::ConnectUnanswered) => self.attempts.ignored(self.summary.end()),
             _ => Vec::new(),
         };
         runs.iter().any(|(key, _, run)| self.attempts.is_last(key, run))

@@ -78,7 +78,13 @@ impl<'a> Judgement<'a> {
     /// The causes, ordered by weight: problems of the capture that put the rest in doubt, a broken rule that cost a call,
     /// connections that cannot be set up or end again and again, causes with a time ordered by time, and the others.
     pub(super) fn causes(&self) -> Vec<DiagnosedCause> {
-        let connecting = [self.connection_refused(), self.connection_unanswered()].into_iter().flatten();
+        let connecting = [
+            self.connection_refused(Cause::ServerNotListening),
+            self.connection_refused(Cause::ConnectionRefused),
+            self.connection_unanswered(),
+        ]
+        .into_iter()
+        .flatten();
         let (dead, connecting): (Vec<_>, Vec<_>) = connecting.partition(|cause| self.is_without_connection(cause));
         if self.gaps.messages == 0 {
             let mut causes = [dead, connecting].concat();

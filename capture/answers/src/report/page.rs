@@ -100,7 +100,9 @@ fn shown_in(cause: &str) -> &'static str {
         | "requester-unreachable"
         | "wrong-checksum"
         | "reply-refused" => "hung",
-        "small-sends" | "connection-refused" | "connection-unanswered" | "flapping" => "connections",
+        "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
+            "connections"
+        }
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" => "slowest",

@@ -187,7 +187,9 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "requester-unreachable"
         | "wrong-checksum"
         | "reply-refused" => "hung",
-        "small-sends" | "connection-refused" | "connection-unanswered" | "flapping" => "connections",
+        "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
+            "connections"
+        }
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" => "slowest",
@@ -217,7 +219,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 31);
+    assert_eq!(seen.len(), 32);
 }
 
 /// Frames of a shipped capture, without some of them.
