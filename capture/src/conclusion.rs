@@ -80,7 +80,7 @@ impl Conclusion {
     }
 
     /// Ends the output, and returns the exit status.
-    pub(crate) fn end(mut self, status: u8) -> Result<u8, Failure> {
+    pub(crate) fn end_output(mut self, status: u8) -> Result<u8, Failure> {
         if self.is_record {
             self.summary.exit_status = status;
             let mut out = Vec::new();

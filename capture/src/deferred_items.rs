@@ -40,7 +40,7 @@ impl<T> Default for Undecided<T> {
 
 impl<T> Undecided<T> {
     /// Takes an item of `octets` octets, and returns the item if the RPC has ended and is wanted.
-    pub(crate) fn take(&mut self, rpc: RpcKey, octets: usize, item: T) -> Option<T> {
+    pub(crate) fn add_item(&mut self, rpc: RpcKey, octets: usize, item: T) -> Option<T> {
         if let Some(is_wanted) = self.ended.get(&rpc) {
             return is_wanted.then_some(item);
         }

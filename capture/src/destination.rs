@@ -39,7 +39,7 @@ pub(crate) enum DestinationKind {
 }
 
 impl DestinationKind {
-    fn of(path: &Path) -> Self {
+    fn from_path(path: &Path) -> Self {
         if path == Path::new("-") {
             Self::Stdout
         } else if is_descriptor(path) || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
@@ -60,7 +60,7 @@ enum WrittenCompression {
 impl<'a> Destination<'a> {
     /// Refuses to write where that would destroy the input or be of no use.
     pub(crate) fn new(path: &'a Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
-        let kind = DestinationKind::of(path);
+        let kind = DestinationKind::from_path(path);
         let refused = |reason: &str| Err(Failure::Said(format!("{}: {reason}", path.display())));
         if kind == DestinationKind::Stdout && io::stdout().is_terminal() {
             return refused("not written to a terminal: name a file, or pipe it into a program");

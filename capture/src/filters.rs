@@ -35,7 +35,7 @@ impl<'a> Filters<'a> {
 
     /// Names of the options that are given.
     pub(crate) fn names(&self) -> Vec<&'static str> {
-        self.given(Time::default()).into_iter().map(|(name, _)| name).collect()
+        self.list_options(Time::default()).into_iter().map(|(name, _)| name).collect()
     }
 
     /// Returns the filters that are given, as on the command line; times are UTC.
@@ -45,12 +45,12 @@ impl<'a> Filters<'a> {
             let values = values.into_iter().map(move |value| format!("{name} {value}"));
             values.chain(is_flag.then(|| name.to_owned()))
         };
-        let options: Vec<_> = self.given(first).into_iter().flat_map(option).collect();
+        let options: Vec<_> = self.list_options(first).into_iter().flat_map(option).collect();
         (!options.is_empty()).then(|| options.join(" "))
     }
 
     /// The given options, each with all values; a flag has no value.
-    fn given(&self, first: Time) -> Vec<(&'static str, Vec<String>)> {
+    fn list_options(&self, first: Time) -> Vec<(&'static str, Vec<String>)> {
         fn texts<T: ToString>(values: &[T]) -> Vec<String> {
             values.iter().map(T::to_string).collect()
         }

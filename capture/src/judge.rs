@@ -90,7 +90,7 @@ impl<'a> Judge<'a> {
             let shown = match selection.judge_finding(&found) {
                 Verdict::Wanted => Some(found),
                 Verdict::Unwanted => None,
-                Verdict::AsItsRpc(rpc) => self.undecided.take(rpc, 0, found),
+                Verdict::AsItsRpc(rpc) => self.undecided.add_item(rpc, 0, found),
             };
             shown.iter().try_for_each(|found| take(found, FindingUse::Shown))?;
         }

@@ -142,7 +142,7 @@ impl Notices {
             Event::Recovery(_) => self.recoveries_selected += 1,
             Event::Transaction(transaction) => {
                 self.rpcs_selected += 1;
-                self.throughout.take(&NamedRpc { transaction, file: None }, window);
+                self.throughout.add_rpc(&NamedRpc { transaction, file: None }, window);
             }
             _ => {}
         }
@@ -204,7 +204,7 @@ impl Notices {
 
     /// The exit status.
     pub(crate) fn status(&self, summary: &Summary) -> u8 {
-        let has_reason = self.all(summary, false, &[]).iter().any(|notice| notice.weight == Weight::Reason);
+        let has_reason = self.list_notices(summary, false, &[]).iter().any(|notice| notice.weight == Weight::Reason);
         self.status_of(self.damaged || has_reason)
     }
 
@@ -266,16 +266,16 @@ impl Notices {
 
     /// The lines to say, in the order of their weight; `filters` are the options that select.
     pub(crate) fn lines(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
-        self.all(summary, verified, filters).into_iter().map(|notice| notice.text).collect()
+        self.list_notices(summary, verified, filters).into_iter().map(|notice| notice.text).collect()
     }
 
     /// Returns the lines that are reasons for the exit status.
     pub(crate) fn reasons(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
-        let all = self.all(summary, verified, filters).into_iter();
+        let all = self.list_notices(summary, verified, filters).into_iter();
         all.filter(|notice| notice.weight == Weight::Reason).map(|notice| notice.text).collect()
     }
 
-    fn all(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<Notice> {
+    fn list_notices(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<Notice> {
         let mut notices = Vec::new();
         let mut say = |count: u64, weight: Weight, text: String| {
             if count > 0 {

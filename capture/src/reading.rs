@@ -61,8 +61,8 @@ impl Batches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
-        self.lock().take(step, first)
+    fn add_step(&self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
+        self.lock().add_step(step, first)
     }
 
     /// Hands over what was gathered.
@@ -98,9 +98,9 @@ impl Batches {
                     dissector.frame(&frame);
                     if capture.files().begun() > begun {
                         begun = capture.files().begun();
-                        taken = taken.and_then(|()| self.take(ReadingStep::Begun(capture.files().clone()), first));
+                        taken = taken.and_then(|()| self.add_step(ReadingStep::Begun(capture.files().clone()), first));
                         if overlaps {
-                            taken = taken.and_then(|()| self.take(ReadingStep::Overlaps, first));
+                            taken = taken.and_then(|()| self.add_step(ReadingStep::Overlaps, first));
                         }
                     }
                 }
@@ -108,7 +108,7 @@ impl Batches {
                     ended = true;
                     dissector.finish();
                 }
-                Some(Err(error)) => taken = self.take(ReadingStep::Unread(error), first),
+                Some(Err(error)) => taken = self.add_step(ReadingStep::Unread(error), first),
                 None => {
                     ended = true;
                     dissector.finish();
@@ -129,14 +129,14 @@ impl Batches {
     /// Takes what the dissector found. In most frames that is nothing.
     fn gather(&self, dissector: &mut Dissector, first: Option<Time>) -> io::Result<()> {
         while let Some(event) = dissector.event() {
-            self.take(ReadingStep::Found(event), first)?;
+            self.add_step(ReadingStep::Found(event), first)?;
         }
         Ok(())
     }
 }
 
 impl Gathered {
-    fn take(&mut self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
+    fn add_step(&mut self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
         self.octets += step.octets();
         self.batch.first = first.unwrap_or_default();
         self.batch.steps.push(step);
@@ -148,7 +148,7 @@ impl Gathered {
             self.batch.octets.reserve(OCTETS);
         }
         let kept = KeptFrame::keep(frame, &mut self.batch.octets);
-        self.take(ReadingStep::Frame(kept), first)
+        self.add_step(ReadingStep::Frame(kept), first)
     }
 
     fn hand_over(&mut self) -> io::Result<()> {

@@ -199,7 +199,7 @@ impl<'a> InputSource<'a> {
             let stop = interrupt.clone();
             // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
             let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, show.frames));
-            let result = shown.all(found, &bar, take);
+            let result = shown.show_batches(found, &bar, take);
             if result.is_err() {
                 interrupt.stop();
             }
@@ -296,7 +296,7 @@ struct Showing<'a> {
 
 impl Showing<'_> {
     /// Prints what comes. When nothing is ready, everything printed so far becomes visible.
-    fn all(&mut self, found: Receiver<Batch>, bar: &ProgressBar, take: &mut Take<'_>) -> Result<(), Failure> {
+    fn show_batches(&mut self, found: Receiver<Batch>, bar: &ProgressBar, take: &mut Take<'_>) -> Result<(), Failure> {
         let mut output = Output::new();
         let (mut is_first, mut first) = (true, Time::default());
         loop {
@@ -374,7 +374,7 @@ impl Showing<'_> {
         if let Verdict::AsItsRpc(rpc) = verdict
             && (is_in_window || self.show.any_time)
         {
-            late.extend(self.undecided.take(rpc, event.octets(), event));
+            late.extend(self.undecided.add_item(rpc, event.octets(), event));
         }
         for event in &late {
             let window = selection.window(first);

@@ -86,7 +86,7 @@ impl CsvTable {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn top(&self, out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
-        TopObject::all(report).try_for_each(|object| self.record(out, &object))
+        TopObject::list_rows(report).try_for_each(|object| self.record(out, &object))
     }
 }
 
@@ -120,32 +120,32 @@ fn text(value: &Value) -> String {
 impl RecordFields {
     fn columns(&self) -> Vec<CsvColumn> {
         let mut columns = Vec::new();
-        self.add(&self.properties, &[], &mut columns);
+        self.add_columns(&self.properties, &[], &mut columns);
         columns
     }
 
     /// The columns of the objects in a list.
     fn columns_of(&self, list: &str) -> Vec<CsvColumn> {
         let mut columns = Vec::new();
-        if let Some(Held::List(items)) = self.properties.get(list).map(|field| self.held(field))
-            && let Held::Object(properties) = self.held(items)
+        if let Some(Held::List(items)) = self.properties.get(list).map(|field| self.field_content(field))
+            && let Held::Object(properties) = self.field_content(items)
         {
-            self.add(properties, &[], &mut columns);
+            self.add_columns(properties, &[], &mut columns);
         }
         columns
     }
 
     /// Adds the columns of an object at a place in the record. Objects are nested no deeper than their types.
-    fn add(&self, properties: &Map<String, Value>, path: &[String], columns: &mut Vec<CsvColumn>) {
+    fn add_columns(&self, properties: &Map<String, Value>, path: &[String], columns: &mut Vec<CsvColumn>) {
         for (name, field) in properties {
             let path = [path, core::slice::from_ref(name)].concat();
-            let is_cell = match self.held(field) {
+            let is_cell = match self.field_content(field) {
                 Held::Cell(_) => true,
                 Held::Object(properties) => {
-                    self.add(properties, &path, columns);
+                    self.add_columns(properties, &path, columns);
                     false
                 }
-                Held::List(items) => name == OPERATIONS || matches!(self.held(items), Held::Cell(_)),
+                Held::List(items) => name == OPERATIONS || matches!(self.field_content(items), Held::Cell(_)),
             };
             if is_cell {
                 columns.push(CsvColumn { name: path.join("_"), path });

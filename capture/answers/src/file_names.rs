@@ -148,7 +148,7 @@ impl FileNames {
     #[must_use]
     pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
         let about = main_arguments(transaction, arguments)?;
-        self.of(server(transaction), about).map(escaped)
+        self.find_name(server(transaction), about).map(escaped)
     }
 
     /// The file that an RPC with these arguments is about, if a name was seen.
@@ -159,7 +159,7 @@ impl FileNames {
     }
 
     /// Name in octets of the file of an operation: the name in the arguments, or else the known name of the handle.
-    pub(super) fn of<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
+    pub(super) fn find_name<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
         about.file_name.or_else(|| self.name(server, about.named_handle.or(about.handle)?))
     }
 

@@ -99,11 +99,11 @@ impl Lines {
         let [frame, place, time, connection, pair] =
             Self::new(Screen::default(), Time::default()).place_columns(&Files::default());
         let own = [frame, place, time, connection, Column { fields: ends, ..pair }];
-        [TextColumn::all(&own), TextColumn::all(columns)].concat()
+        [TextColumn::list_columns(&own), TextColumn::list_columns(columns)].concat()
     }
 
     /// Begins a line: frame, seconds, connection, sender and receiver.
-    pub(super) fn begin(&mut self, at: &At, files: &Files) -> Line {
+    pub(super) fn begin_line(&mut self, at: &At, files: &Files) -> Line {
         self.make_room(at.ends);
         let mut line = self.line(files, 1);
         let (times, pair) = (self.times, self.pair());

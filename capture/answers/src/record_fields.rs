@@ -28,7 +28,7 @@ impl RecordFields {
     }
 
     /// The content of a field with this schema.
-    pub(super) fn held<'a>(&'a self, schema: &'a Value) -> Held<'a> {
+    pub(super) fn field_content<'a>(&'a self, schema: &'a Value) -> Held<'a> {
         let choices = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
         let null = Value::from("null");
         let schema = choices.into_iter().find(|choice| choice.get("type") != Some(&null)).unwrap_or(schema);

@@ -27,7 +27,7 @@ pub(super) struct RecordType {
 }
 
 impl RecordType {
-    pub(super) const fn of<T: JsonRecord + JsonSchema>() -> Self {
+    pub(super) const fn from_type<T: JsonRecord + JsonSchema>() -> Self {
         Self {
             name: T::TYPE,
             reference: SchemaGenerator::subschema_for::<RecordObject<T>>,
@@ -44,7 +44,7 @@ macro_rules! record_types {
         })*
 
         /// All types of records.
-        pub(super) const TYPES: &[RecordType] = &[$(RecordType::of::<$record>()),*];
+        pub(super) const TYPES: &[RecordType] = &[$(RecordType::from_type::<$record>()),*];
     };
 }
 

@@ -65,7 +65,7 @@ impl Slowest {
     ///
     /// # Errors
     /// Errors from `show`.
-    pub fn take(
+    pub fn add_rpc(
         &mut self,
         transaction: &Transaction,
         show: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
@@ -199,7 +199,7 @@ pub(crate) fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine
 }
 
 pub(crate) fn text_columns() -> Vec<TextColumn> {
-    TextColumn::all(&columns(Screen::default(), ShownTimes::default()))
+    TextColumn::list_columns(&columns(Screen::default(), ShownTimes::default()))
 }
 
 /// Writes an RPC in two lines of at most 80 columns: milliseconds, phases as a bar, frames of call and reply, connection,
@@ -249,8 +249,9 @@ pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
 
 /// The phase that took longest and why, and what was done because packets were lost.
 fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
-    let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
-    let time = phases.of(longest);
+    let longest =
+        Phase::ALL.into_iter().rev().max_by_key(|phase| phases.phase_time(*phase)).unwrap_or(Phase::Responder);
+    let time = phases.phase_time(longest);
     let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), Milliseconds(time));
     let (recovery, done) = match &transaction.recovery {
         Ok(recovery) => (recovery, done(recovery)),
@@ -259,7 +260,7 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     if done.is_empty() {
         return vec![sentence(&what(longest, transaction))];
     }
-    if recovery.phases.of(longest) > time / 2 {
+    if recovery.phases.phase_time(longest) > time / 2 {
         return vec![sentence(&done)];
     }
     vec![sentence(&what(longest, transaction)), recovered(recovery, &done)]
@@ -335,7 +336,7 @@ fn bar(phases: &Phases) -> String {
     let total = u128::from(phases.total()).max(1);
     let (mut bar, mut reached, mut columns) = (String::new(), 0, 0);
     for phase in Phase::ALL {
-        reached += u128::from(phases.of(phase));
+        reached += u128::from(phases.phase_time(phase));
         // No phase is rounded on its own, so the bar is as wide as it should be.
         let end = usize::try_from((reached * BAR as u128 + total / 2) / total).unwrap_or(BAR);
         bar.extend(std::iter::repeat_n(mark(phase), end - columns));

@@ -34,7 +34,7 @@ impl TextTable {
 
 /// All tables.
 #[must_use]
-pub fn all() -> [TextTable; 8] {
+pub fn list_tables() -> [TextTable; 8] {
     [
         TextTable::new("decode", "message", messages::text_columns()),
         TextTable::new("transactions", "transaction", transactions::text_columns()),
@@ -53,9 +53,9 @@ impl RecordFields {
         let Some((name, rest)) = path.split_once('.') else {
             return object.get(path)?.get("description")?.as_str().map(|text| text.replace('\n', " "));
         };
-        match self.held(object.get(name)?) {
+        match self.field_content(object.get(name)?) {
             Held::Object(inner) => self.description(inner, rest),
-            Held::List(items) => match self.held(items) {
+            Held::List(items) => match self.field_content(items) {
                 Held::Object(inner) => self.description(inner, rest),
                 _ => None,
             },

@@ -135,7 +135,8 @@ impl<W: Write> Tracer<W> {
         let start = self.start;
         let is_shown =
             |(began, end): &(Time, SliceEnd)| end.is_after(*began) && start.is_none_or(|start| *began >= start);
-        let slice = transaction.began.map(|began| began.time).zip(SliceEnd::of(transaction)).filter(is_shown);
+        let slice =
+            transaction.began.map(|began| began.time).zip(SliceEnd::from_transaction(transaction)).filter(is_shown);
         let Some((began, end)) = slice else {
             self.traced.left_out += 1;
             return Ok(());
@@ -232,7 +233,7 @@ impl<W: Write> Tracer<W> {
 
 impl SliceEnd {
     /// Returns the end of the slice. `None` if times of frames do not show the end.
-    fn of(transaction: &Transaction) -> Option<Self> {
+    fn from_transaction(transaction: &Transaction) -> Option<Self> {
         let began = transaction.began?.time;
         if let Some(latency) = transaction.latency() {
             return Some(Self::Answered(Time(began.0.saturating_add(latency))));
@@ -296,8 +297,8 @@ fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
     let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
     let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
     let phases = transaction.phases.ok().map(|phases| {
-        let used = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
-        used.map(|phase| (phase.name(), phases.of(phase))).collect::<BTreeMap<_, _>>()
+        let used = Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0);
+        used.map(|phase| (phase.name(), phases.phase_time(phase))).collect::<BTreeMap<_, _>>()
     });
     let mut arguments = json!({
         "rdma_xid": format!("{:#010x}", transaction.xid),

@@ -19,7 +19,7 @@ impl UnansweredWait {
     /// The wait of an RPC. `None` if the RPC was answered, if another call took the same XID, or if the capture does not show
     /// that the call waited: the reply may be missing, or may have arrived.
     #[must_use]
-    pub fn of(transaction: &Transaction) -> Option<Self> {
+    pub fn from_transaction(transaction: &Transaction) -> Option<Self> {
         let waiting = transaction.waiting?;
         if matches!(waiting.owed, Owed::Unknown(_)) || matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
             return None;
@@ -64,9 +64,9 @@ impl<K> Default for UnansweredWaits<K> {
 
 impl<K> UnansweredWaits<K> {
     /// Takes an RPC, of which only the wait of a call without a reply is kept.
-    pub(super) fn take(&mut self, transaction: &Transaction, key: impl FnOnce() -> K) {
+    pub(super) fn add_rpc(&mut self, transaction: &Transaction, key: impl FnOnce() -> K) {
         if self.0.len() < UNANSWERED_KEPT
-            && let Some(wait) = UnansweredWait::of(transaction)
+            && let Some(wait) = UnansweredWait::from_transaction(transaction)
         {
             self.0.push((key(), wait));
         }

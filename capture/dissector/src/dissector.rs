@@ -164,7 +164,7 @@ pub struct Summary {
 impl Summary {
     /// Returns the end of the capture, or of the part that was read.
     #[must_use]
-    pub fn end(&self) -> CaptureEnd {
+    pub fn capture_end(&self) -> CaptureEnd {
         CaptureEnd { time: self.last.unwrap_or_default(), set_back: self.set_back }
     }
 }
@@ -349,7 +349,7 @@ impl Dissector {
             verify_crc: *verify_crc,
         };
         match self.iwarp.segment(captured, segment, choice, &mut self.state) {
-            true => self.state.summary.take(1, self.iwarp.take_checked()),
+            true => self.state.summary.count_segments(1, self.iwarp.take_checked()),
             false => {
                 self.state.summary.leave(Other::TCP, 1);
                 nfs_over_tcp::count_segment(&mut self.state.summary.nfs_over_tcp, segment, captured.stamp);
@@ -364,7 +364,7 @@ impl Dissector {
         self.state.mounts.finish();
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
-        self.state.summary.take(0, self.iwarp.take_checked());
+        self.state.summary.count_segments(0, self.iwarp.take_checked());
         if self.state.mounts.has_several() {
             self.join_tries(known);
             self.state.mounts.release(&mut self.state.events);
@@ -401,7 +401,7 @@ impl Summary {
     }
 
     /// Counts segments of iWARP connections, and segments that turned out to belong to others.
-    fn take(&mut self, segments: u64, checked: Checked) {
+    fn count_segments(&mut self, segments: u64, checked: Checked) {
         self.segments = (self.segments + segments).saturating_sub(checked.foreign);
         self.bad_crc += checked.wrong;
         if checked.foreign > 0 {
@@ -445,7 +445,9 @@ impl DissectorState {
     /// Queues an event, unless the event is a try of an RPC that another may follow.
     fn take_event(&mut self, event: Event) {
         let event = match event {
-            Event::Transaction(transaction) => self.mounts.take(transaction, &self.set_backs).map(Event::Transaction),
+            Event::Transaction(transaction) => {
+                self.mounts.join_tries(transaction, &self.set_backs).map(Event::Transaction)
+            }
             event => Some(event),
         };
         self.events.extend(event);
@@ -555,7 +557,7 @@ impl Handler for DissectorState {
     fn ended(&mut self, session: &Session, stamp: Stamp) {
         if let Some(connection) = session.number {
             if let Some(Sides { active, passive }) = session.addresses {
-                self.mounts.end(Ends::new(active, passive), connection);
+                self.mounts.end_connection(Ends::new(active, passive), connection);
             }
             self.events.push_back(Event::Ended(EndedConnection { connection, stamp }));
         }

@@ -158,7 +158,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     if findings.errors() > 0 {
         conclusion.say(found_errors(&findings));
     }
-    conclusion.end(done.notices.status_of(done.notices.damaged || findings.errors() > 0))
+    conclusion.end_output(done.notices.status_of(done.notices.damaged || findings.errors() > 0))
 }
 
 /// The reason for exit status 1.

@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
     }
     conclusion.left_out().other_operations_rpcs = comparison.left_out;
     let status = if comparison.is_regression() { DAMAGED } else { 0 };
-    conclusion.end(status.max(damaged_before).max(damaged_after))
+    conclusion.end_output(status.max(damaged_before).max(damaged_after))
 }
 
 /// Reads one capture; also returns the exit status.
@@ -128,7 +128,7 @@ fn read(
         comparand.finding(found);
         Ok(())
     })?;
-    comparand.end(done.summary.last.unwrap_or_default());
+    comparand.end_at(done.summary.last.unwrap_or_default());
     conclusion.capture(&source, &done);
     conclusion.judge(&judge);
     Ok((comparand, done.status()))

@@ -113,5 +113,5 @@ pub(super) fn run(arguments: &ConnectionsArguments, color: Color, quiet: bool) -
     if left_out > 0 {
         conclusion.say(format!("{} left out: only the first are kept", counted(left_out, "connection")));
     }
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }

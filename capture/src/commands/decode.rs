@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     })?;
     let mut conclusion = Conclusion::new("decode", arguments.json, quiet);
     conclusion.capture(&source, &done);
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }
 
 #[cfg(feature = "parquet")]

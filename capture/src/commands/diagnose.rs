@@ -123,5 +123,5 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
         count => conclusion.say(format!("{} found", counted(count as u64, "cause"))),
     }
     let is_wrong = !diagnosis.causes.is_empty() || done.status() != 0;
-    conclusion.end(done.notices.status_of(is_wrong))
+    conclusion.end_output(done.notices.status_of(is_wrong))
 }

@@ -91,5 +91,5 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
         };
         conclusion.say_nothing(all_clear, found, done.notices.gap());
     }
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }

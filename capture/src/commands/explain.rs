@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
         if !done.notices.selects_nothing() {
             conclusion.say("no RPC has this XID: 'rpcrdma transactions' lists those there are".to_owned());
         }
-        return conclusion.end(done.status().max(DAMAGED));
+        return conclusion.end_output(done.status().max(DAMAGED));
     }
     let (mut out, screen) = (Vec::new(), output::screen(color));
     for (index, rpc) in rpcs.iter().enumerate() {
@@ -109,5 +109,5 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
         explain::lines(&mut out, rpc, &done.files, &names, screen.columns.unwrap_or(WIDTH), screen.colour)?;
     }
     output::write(&out)?;
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }

@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
         tree::write(&mut out, &message, output::is_coloured(color))?;
     }
     output::write(&out)?;
-    conclusion.end(0)
+    conclusion.end_output(0)
 }
 
 /// Returns how to read the file that the argument names, if the argument is no dump but a file.

@@ -174,7 +174,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
             if let Event::Transaction(transaction) = event
                 && known.is_wanted
             {
-                pending.take(transaction);
+                pending.add_rpc(transaction);
             }
             watched.iter_mut().filter(|_| known.is_wanted).for_each(|watched| watched.event(event));
         }
@@ -199,7 +199,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         conclusion.say(format!("{} left out: only the oldest are kept", counted(newer, "call")));
     }
     let first = done.summary.first.unwrap_or_default();
-    let (end, files) = (done.summary.end(), &done.files);
+    let (end, files) = (done.summary.capture_end(), &done.files);
     let mut calls = pending.into_calls();
     let waiting = calls.len() as u64;
     let least = arguments.older_than.or(arguments.input.slower_than).unwrap_or(0);
@@ -222,7 +222,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         ShownCall { call, end, files }.print(&mut out, arguments.json, colour, times.starting_at(first))?;
     }
     output::write(&out)?;
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }
 
 /// A call that waits at a moment of the capture.

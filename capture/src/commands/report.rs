@@ -43,7 +43,8 @@ pub(super) struct ReportArguments {
 pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failure> {
     let ReportArguments { input, output, known: excused } = arguments;
     let excused: Vec<Implementation> = excused.iter().map(|known| (*known).into()).collect();
-    let is_excused = |found: &Found| found.known().is_some_and(|known| excused.contains(&known.implementation));
+    let is_excused =
+        |found: &Found| found.accepted_deviation().is_some_and(|known| excused.contains(&known.implementation));
     let destination = Destination::new(output, &input.files)?;
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));

@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
                     arguments.time.shown().starting_at(known.first),
                 ),
             };
-            if known.is_wanted { slowest.take(transaction, show) } else { Ok(()) }
+            if known.is_wanted { slowest.add_rpc(transaction, show) } else { Ok(()) }
         }
         _ => Ok(()),
     })?;
@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
         if answered > 0 {
             conclusion.say(format!("nothing selected: none of {} matches --slower-than", counted(answered, "RPC")));
         }
-        return conclusion.end(done.status().max(DAMAGED));
+        return conclusion.end_output(done.status().max(DAMAGED));
     }
     let mut out = Vec::new();
     if !arguments.json {
@@ -123,5 +123,5 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     }
     slowest.write(&mut out)?;
     output::write(&out)?;
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }

@@ -120,13 +120,13 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
         statistics.write_text(&mut out, output::screen(color))?
     }
     output::write(&out)?;
-    end(arguments, &source, &done, quiet)
+    conclude(arguments, &source, &done, quiet)
 }
 
-fn end(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet: bool) -> Result<u8, Failure> {
+fn conclude(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet: bool) -> Result<u8, Failure> {
     let mut conclusion = Conclusion::new("stats", arguments.json, quiet);
     conclusion.capture(source, done);
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }
 
 /// Prints the numbers of each interval at the end of the interval.
@@ -159,7 +159,7 @@ fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool)
         false => Ok(()),
     })?;
     output::write(&out)?;
-    end(arguments, &source, &done, quiet)
+    conclude(arguments, &source, &done, quiet)
 }
 
 /// Lines about intervals, below a heading.

@@ -87,13 +87,13 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     let show = Show { all: true, ..Show::report(quiet) };
     let done = source.read_all(Config::default(), show, |event, _, known| {
         match event {
-            Event::Transaction(transaction) if known.is_wanted => top.take(transaction),
+            Event::Transaction(transaction) if known.is_wanted => top.add_rpc(transaction),
             Event::Transaction(transaction) => top.pass(transaction),
             _ => {}
         }
         Ok(())
     })?;
-    let report = top.finish(arguments.rows as usize, done.summary.end());
+    let report = top.finish(arguments.rows as usize, done.summary.capture_end());
     let mut out = Vec::new();
     if let Some(table) = table {
         table.top(&mut out, &report)?;
@@ -113,5 +113,5 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     if without_call > 0 {
         conclusion.say(format!("{} without a call: not counted as calls", counted(without_call, "reply")));
     }
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }

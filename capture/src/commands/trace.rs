@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
         _ => Ok(()),
     });
     let done = done.map_err(|failure| destination.named(failure))?;
-    let (write, traced) = tracer.finish(Some(done.summary.end())).map_err(|error| destination.failed(error))?;
+    let (write, traced) = tracer.finish(Some(done.summary.capture_end())).map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {
         say(&written(&traced));

@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     })?;
     let mut conclusion = Conclusion::new("transactions", arguments.json, quiet);
     conclusion.capture(&source, &done);
-    conclusion.end(done.status())
+    conclusion.end_output(done.status())
 }
 
 #[cfg(feature = "parquet")]

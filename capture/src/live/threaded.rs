@@ -41,7 +41,7 @@ impl LiveStream {
     fn wait_unless(&mut self, is_over: impl Fn() -> bool) {
         while self.is_empty() && !is_over() {
             match self.parts.recv_timeout(NOTICED) {
-                Ok(part) => self.take(part),
+                Ok(part) => self.take_part(part),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -52,7 +52,7 @@ impl LiveStream {
         self.error.is_none() && self.part.position() == self.part.get_ref().len() as u64
     }
 
-    fn take(&mut self, part: io::Result<Vec<u8>>) {
+    fn take_part(&mut self, part: io::Result<Vec<u8>>) {
         match part {
             Ok(part) => self.part = Cursor::new(part),
             Err(error) => self.error = Some(error),
@@ -65,7 +65,7 @@ impl Read for LiveStream {
         if self.is_empty()
             && let Ok(part) = self.parts.recv()
         {
-            self.take(part);
+            self.take_part(part);
         }
         match self.error.take() {
             Some(error) => Err(error),

@@ -100,8 +100,8 @@ fn transfers_count_under_the_name_that_opened_the_file() {
         let (mut by_name, mut by_handle) = (Top::new(TopBy::Name), Top::new(TopBy::Handle));
         for transaction in transactions(name) {
             names.learn(&transaction, &transaction.arguments());
-            by_name.take(&transaction);
-            by_handle.take(&transaction);
+            by_name.add_rpc(&transaction);
+            by_handle.add_rpc(&transaction);
         }
         let (by_name, by_handle) =
             (by_name.finish(100, CaptureEnd::default()), by_handle.finish(100, CaptureEnd::default()));
@@ -136,7 +136,7 @@ fn file_names_that_are_no_utf_8_are_counted_separately() {
         packets.extend(wire.send(Server, &[header, reply(xid, &words(&[2, 0]))].concat()));
     }
     let mut top = Top::new(TopBy::Name);
-    dissect(&packets).iter().for_each(|transaction| top.take(transaction));
+    dissect(&packets).iter().for_each(|transaction| top.add_rpc(transaction));
     let (report, mut json, mut text) = (top.finish(100, CaptureEnd::default()), Vec::new(), Vec::new());
     let calls: BTreeMap<_, _> = report.rows.iter().map(|(key, counts)| (name_of(key).unwrap(), counts.calls)).collect();
     assert_eq!(calls, BTreeMap::from([(&b"f\xfe"[..], 1), (b"f\xff", 2)]));
@@ -152,7 +152,7 @@ fn dissect(packets: &[Vec<u8>]) -> Vec<Transaction> {
     for (number, data) in (1..).zip(packets) {
         let (time, link, length) = (Time(number * 1000), LinkType(101), data.len() as u32);
         dissector.frame(&Frame { number, time, link, data, length });
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
     }
     found.finish(dissector).transactions
 }

@@ -39,7 +39,7 @@ fn dissect(file: &[u8]) -> Found {
     let mut found = Found::default();
     while let Some(frame) = reader.next() {
         dissector.frame(&frame.unwrap());
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
     }
     found.finish(dissector)
 }
@@ -209,7 +209,7 @@ impl Trace {
             let length = data.len() as u32;
             let (time, link) = (Time(time * 1000), LinkType(101));
             dissector.frame(&Frame { number, time, link, data, length });
-            found.take(&mut dissector);
+            found.take_events(&mut dissector);
         }
         found.finish(dissector)
     }
@@ -235,7 +235,7 @@ fn two_credits() -> Trace {
 #[test]
 fn a_call_waits_until_the_reply_that_frees_a_credit() {
     let found = two_credits().found(0, None);
-    let waits = [1, 2, 3, 4, 5].map(|xid| found.of(xid).credit_wait);
+    let waits = [1, 2, 3, 4, 5].map(|xid| found.only_rpc(xid).credit_wait);
     assert_eq!(waits, [Ok(0), Ok(50_000), Ok(0), Ok(1_200_000), Ok(0)]);
     let times = found.reports[0].credit_times.active;
     assert_eq!((times.reached, times.unknown), (50_000 + 1_200_000 + 88_000, 0));
@@ -252,7 +252,7 @@ fn the_credit_wait_of_a_version_2_call_is_unknown() {
     trace.call_v2(2_101, 2);
     trace.packets.extend(trace.wire.send(Server, &reply_v2(2)).into_iter().map(|packet| (2_200, packet)));
     let found = trace.found(0, None);
-    assert_eq!([1, 2].map(|xid| found.of(xid).credit_wait), [Err(CreditWaitUnknown::Version2); 2]);
+    assert_eq!([1, 2].map(|xid| found.only_rpc(xid).credit_wait), [Err(CreditWaitUnknown::Version2); 2]);
     let times = found.reports[0].credit_times.active;
     assert_eq!((times.reached, times.unknown), (0, 2_100_000));
 }
@@ -262,7 +262,7 @@ fn joined_late_credit_waits_are_unknown_until_all_are_used() {
     let trace = two_credits();
     // Without the set-up.
     let found = trace.found(trace.set_up, None);
-    let waits = [1, 2, 3, 4, 5].map(|xid| found.of(xid).credit_wait);
+    let waits = [1, 2, 3, 4, 5].map(|xid| found.only_rpc(xid).credit_wait);
     let joined = Err(CreditWaitUnknown::JoinedLate);
     assert_eq!(waits, [joined, joined, joined, Ok(1_200_000), Ok(0)]);
     let times = found.reports[0].credit_times.active;
@@ -292,7 +292,7 @@ fn a_silent_server_owes_a_credit_if_all_are_used() {
         // Something else goes on for a while.
         trace.packets.push((5_200, vec![0; 40]));
         let found = trace.found(0, None);
-        let waiting = found.of(2).waiting.unwrap();
+        let waiting = found.only_rpc(2).waiting.unwrap();
         assert_eq!((waiting.owed, waiting.credits.limit), (Owed::Reply, limit));
         let times = found.reports[0].credit_times.active;
         let pending = if granted == 1 { 5_000_000 } else { 0 };
@@ -333,7 +333,7 @@ mod lost {
         fn waits(&self, calls: u32) -> (Vec<Result<u64, CreditWaitUnknown>>, [u64; 2]) {
             let found = self.found(0, None);
             let times = found.reports[0].credit_times.active;
-            ((1..=calls).map(|xid| found.of(xid).credit_wait).collect(), [times.reached, times.unknown])
+            ((1..=calls).map(|xid| found.only_rpc(xid).credit_wait).collect(), [times.reached, times.unknown])
         }
     }
 
@@ -454,7 +454,7 @@ mod lost {
         trace.refuse(310, 1);
         trace.packets.push((5_200, vec![0; 40]));
         let found = trace.found(0, None);
-        let credits = found.of(2).waiting.unwrap().credits;
+        let credits = found.only_rpc(2).waiting.unwrap().credits;
         assert_eq!((credits.waiting, credits.limit), (1, CreditLimit::Reached));
         assert_eq!(found.reports[0].credit_times.active.reached, 50_000 + 5_000_000);
     }
@@ -470,6 +470,6 @@ mod lost {
         trace.again(500_300, 300);
         trace.acknowledge(500_310);
         trace.call(500_320, 4);
-        assert_eq!(trace.found(0, None).of(4).credit_wait, Err(CreditWaitUnknown::Missed));
+        assert_eq!(trace.found(0, None).only_rpc(4).credit_wait, Err(CreditWaitUnknown::Missed));
     }
 }

@@ -21,7 +21,7 @@ fn dissect(records: &[Record]) -> Found {
     let mut found = Found::default();
     for (record, number) in records.iter().zip(1..) {
         dissector.frame(&frame(record, number));
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
     }
     found.finish(dissector)
 }

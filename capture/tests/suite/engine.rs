@@ -76,20 +76,23 @@ fn written(xid: u32, data: &[u8]) -> Vec<u8> {
 
 /// A READ is whole, and what was read is `data`.
 fn assert_read(found: &Found, xid: u32, data: &[u8]) {
-    let transaction = found.of(xid);
+    let transaction = found.only_rpc(xid);
     assert!(whole(&transaction.reply) == read3_reply(xid, data), "{transaction:?}");
     assert_eq!(whole(&transaction.call), read3(xid, data.len() as u32));
 }
 
 fn assert_written(found: &Found, xid: u32, data: &[u8]) {
-    let transaction = found.of(xid);
+    let transaction = found.only_rpc(xid);
     assert!(whole(&transaction.call) == written(xid, data), "{transaction:?}");
     assert_eq!(whole(&transaction.reply), write3_reply(xid, data.len() as u32));
 }
 
 fn assert_nulls(found: &Found, xids: std::ops::Range<u32>) {
     for xid in xids {
-        assert_eq!((whole(&found.of(xid).call), whole(&found.of(xid).reply)), (&null(xid)[..], &reply(xid, &[])[..]));
+        assert_eq!(
+            (whole(&found.only_rpc(xid).call), whole(&found.only_rpc(xid).reply)),
+            (&null(xid)[..], &reply(xid, &[])[..])
+        );
     }
 }
 
@@ -179,7 +182,7 @@ fn a_retransmission_after_an_unseen_nak_is_one_message() {
     let found = dissect(&trace);
     assert_eq!(found.messages.len(), 2);
     assert_read(&found, 1, &data);
-    assert_eq!(found.of(1).write_octets, 3000, "what was sent twice was moved once");
+    assert_eq!(found.only_rpc(1).write_octets, 3000, "what was sent twice was moved once");
     assert_eq!(found.reports[0].counts.passive.retransmitted, 3);
 }
 
@@ -195,7 +198,7 @@ fn packets_captured_twice_change_nothing() {
     assert_eq!((found.messages.len(), found.transactions.len(), found.reports.len()), (4, 2, 1));
     assert_read(&found, 1, &one);
     assert_written(&found, 2, &two);
-    assert_eq!((found.of(1).write_octets, found.of(2).read_octets), (5000, 4001));
+    assert_eq!((found.only_rpc(1).write_octets, found.only_rpc(2).read_octets), (5000, 4001));
     // Two calls, four responses and two acknowledgements; five packets of an RDMA Write, a Read request and two replies.
     let counts = found.reports[0].counts;
     assert_eq!((counts.active.retransmitted, counts.passive.retransmitted), (0, 0));
@@ -214,8 +217,8 @@ fn a_missed_write_packet_spoils_only_its_rpc() {
         let found = dissect(&without(&trace, &[4 + lost]));
         // With its first packet the Write lost its address, so what follows it is nowhere.
         let captured = if lost == 0 { 0 } else { captured };
-        assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), captured, 5000), "{lost}");
-        assert_eq!(whole(&found.of(1).call), read3(1, 5000));
+        assert_eq!(why(&found.only_rpc(1).reply), missing(ChunkName::Write(0), captured, 5000), "{lost}");
+        assert_eq!(whole(&found.only_rpc(1).call), read3(1, 5000));
         assert_read(&found, 2, &octets(2, 2000));
         assert_nulls(&found, 10..60);
         let counts = found.reports[0].counts.passive;
@@ -235,8 +238,8 @@ fn a_missed_read_response_spoils_only_its_rpc() {
         trace.extend(nulls(&mut wire, 10..60));
         let found = dissect(&without(&trace, &[5 + lost]));
         let expected = missing(ChunkName::Read(WRITE3_POSITION), captured, 5001);
-        assert_eq!(why(&found.of(1).call), expected, "{lost}");
-        assert_eq!(whole(&found.of(1).reply), write3_reply(1, 5001));
+        assert_eq!(why(&found.only_rpc(1).call), expected, "{lost}");
+        assert_eq!(whole(&found.only_rpc(1).reply), write3_reply(1, 5001));
         assert_written(&found, 2, &octets(2, 2000));
         assert_nulls(&found, 10..60);
     }
@@ -249,8 +252,8 @@ fn a_read_request_that_was_missed_leaves_its_responses_nowhere() {
     trace.extend(write_rpc(&mut wire, 1, MEMORY, &octets(1, 5001)));
     trace.extend(nulls(&mut wire, 10..60));
     let found = dissect(&without(&trace, &[4]));
-    assert_eq!(why(&found.of(1).call), missing(ChunkName::Read(WRITE3_POSITION), 0, 5001));
-    assert_eq!(whole(&found.of(1).reply), write3_reply(1, 5001));
+    assert_eq!(why(&found.only_rpc(1).call), missing(ChunkName::Read(WRITE3_POSITION), 0, 5001));
+    assert_eq!(whole(&found.only_rpc(1).reply), write3_reply(1, 5001));
     assert_nulls(&found, 10..60);
 }
 
@@ -274,9 +277,9 @@ fn a_send_with_a_missed_packet_is_shown_in_part() {
         if shown[0] == Captured::Head {
             let head = found.messages.iter().find(|message| message.captured == Captured::Head).unwrap();
             assert!(send.starts_with(&head.octets));
-            assert_eq!(why(&found.of(1).reply), NotRebuilt::Send);
+            assert_eq!(why(&found.only_rpc(1).reply), NotRebuilt::Send);
         } else {
-            assert!(found.of(1).reply.is_none());
+            assert!(found.only_rpc(1).reply.is_none());
         }
         assert_nulls(&found, 10..60);
         assert_eq!(found.messages.len(), 101 + shown.len());
@@ -290,8 +293,8 @@ fn a_reply_whose_call_was_missed_is_not_guessed() {
     trace.extend(read_rpc(&mut wire, 1, MEMORY, &octets(1, 3000)));
     trace.extend(nulls(&mut wire, 10..60));
     let found = dissect(&without(&trace, &[3]));
-    assert!(found.of(1).call.is_none());
-    assert_eq!(why(&found.of(1).reply), NotRebuilt::CallMissing);
+    assert!(found.only_rpc(1).call.is_none());
+    assert_eq!(why(&found.only_rpc(1).reply), NotRebuilt::CallMissing);
     assert_eq!(found.reports[0].unclaimed, 1, "one RDMA Write");
     assert_nulls(&found, 10..60);
 }
@@ -303,8 +306,8 @@ fn a_call_whose_reply_was_missed_is_given_without_one() {
     trace.extend(write_rpc(&mut wire, 1, MEMORY, &octets(1, 3000)));
     trace.extend(nulls(&mut wire, 10..60));
     let found = dissect(&without(&trace, &[8]));
-    assert!(found.of(1).reply.is_none());
-    assert_eq!(whole(&found.of(1).call), written(1, &octets(1, 3000)));
+    assert!(found.only_rpc(1).reply.is_none());
+    assert_eq!(whole(&found.only_rpc(1).call), written(1, &octets(1, 3000)));
     assert_nulls(&found, 10..60);
 }
 
@@ -354,7 +357,7 @@ fn a_late_setup_shows_missing_packets_before_it() {
         let mut config = Config::for_checker();
         config.transactions = true;
         let found = dissect_with(&trace, config);
-        assert_eq!(found.of(1).reply.as_ref().unwrap().message.is_ok(), is_whole);
+        assert_eq!(found.only_rpc(1).reply.as_ref().unwrap().message.is_ok(), is_whole);
         let counts = found.reports[0].counts.passive;
         assert_eq!(counts.missed > 0 || !found.reports[0].connection.set_up, !is_whole, "{counts:?}");
     }
@@ -421,7 +424,7 @@ fn a_write_that_comes_late_lands_in_its_own_place() {
     trace.insert(120, late);
     let found = dissect(&trace);
     assert_eq!(found.reports[0].counts.passive.orphans, 1, "it is not placed, as the memory may serve another call");
-    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 1024, 5000));
+    assert_eq!(why(&found.only_rpc(1).reply), missing(ChunkName::Write(0), 1024, 5000));
     assert_read(&found, 2, &other);
 }
 
@@ -503,7 +506,7 @@ fn a_read_repeated_from_its_middle_gives_the_same_data() {
             trace.extend(rpc[7..].iter().cloned());
             let found = dissect(&trace);
             assert_written(&found, 1, &data);
-            assert_eq!(found.of(1).read_octets, 5001);
+            assert_eq!(found.only_rpc(1).read_octets, 5001);
             // Packets that come twice in a row at once, without having been asked for, are copies.
             let Counts { retransmitted, duplicates, .. } = found.reports[0].counts.passive;
             assert_eq!((retransmitted, duplicates), if seen || lost > 0 { (1, 0) } else { (0, 1) });
@@ -601,10 +604,10 @@ fn responses_to_a_missed_request_match_no_earlier_one() {
             }
             trace.extend(nulls(&mut wire, 20..60));
             let found = dissect(&trace);
-            if let Ok(call) = &found.of(1).call.as_ref().unwrap().message {
+            if let Ok(call) = &found.only_rpc(1).call.as_ref().unwrap().message {
                 assert!(call.octets() == written(1, &one), "an octet of one call is in another: {length}");
             }
-            if let Ok(call) = &found.of(2).call.as_ref().unwrap().message {
+            if let Ok(call) = &found.only_rpc(2).call.as_ref().unwrap().message {
                 assert!(call.octets() == written(2, &two), "an octet of one call is in another: {length}");
             }
             if !lost_responses {
@@ -853,8 +856,8 @@ fn a_last_write_packet_does_not_end_the_previous_write() {
     }
     trace.push(wire.ack_all(Client));
     let found = dissect(&trace);
-    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 4096, 5000));
-    assert_eq!(why(&found.of(2).reply), missing(ChunkName::Write(0), 0, 5000));
+    assert_eq!(why(&found.only_rpc(1).reply), missing(ChunkName::Write(0), 4096, 5000));
+    assert_eq!(why(&found.only_rpc(2).reply), missing(ChunkName::Write(0), 0, 5000));
 }
 
 #[test]
@@ -870,7 +873,7 @@ fn a_last_response_does_not_end_another_request() {
         trace.extend(wire.read_responses(Client, number, &data[..again]));
         trace.extend(rpc[6..].iter().cloned());
         let found = dissect(&trace);
-        assert_eq!(why(&found.of(1).call), missing(ChunkName::Read(WRITE3_POSITION), captured, 4096), "{again}");
+        assert_eq!(why(&found.only_rpc(1).call), missing(ChunkName::Read(WRITE3_POSITION), captured, 4096), "{again}");
         assert_eq!(found.reports[0].counts.active.orphans, 1);
     }
 }
@@ -891,9 +894,9 @@ fn a_reused_handle_after_a_missed_reply_mixes_nothing() {
             trace.extend(second[usize::from(lost_calls)..].iter().cloned());
             trace.extend(nulls(&mut wire, 20..60));
             let found = dissect(&trace);
-            assert!(found.of(1).reply.is_none());
+            assert!(found.only_rpc(1).reply.is_none());
             if lost_calls {
-                assert_eq!(why(&found.of(2).reply), NotRebuilt::CallMissing);
+                assert_eq!(why(&found.only_rpc(2).reply), NotRebuilt::CallMissing);
             } else {
                 assert_read(&found, 2, &two);
             }
@@ -918,7 +921,7 @@ fn a_late_write_misses_the_next_call_of_its_handle() {
         trace.extend(second);
         trace.extend(nulls(&mut wire, 60..70));
         let found = dissect(&trace);
-        assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 0, 1000));
+        assert_eq!(why(&found.only_rpc(1).reply), missing(ChunkName::Write(0), 0, 1000));
         if reads {
             assert_written(&found, 2, &two);
         } else {
@@ -1022,7 +1025,7 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
     trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &back)));
     trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &reply(1, &words(&[0, 0, 0])))));
     let found = dissect(&trace);
-    let transaction = found.of(1);
+    let transaction = found.only_rpc(1);
     assert!(transaction.reverse);
     assert!(whole(&transaction.call) == back);
     let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
@@ -1117,7 +1120,7 @@ fn a_reply_cut_before_its_direction_answers_the_waiting_call() {
     let reply = packets.iter_mut().rfind(|(packet, _)| packet[15] == 2 && packet.len() > 72).unwrap();
     reply.0 = cut(&reply.0);
     let found = dissect_cut(&packets, Config::default());
-    let rpc = found.of(1);
+    let rpc = found.only_rpc(1);
     assert_eq!((rpc.name, why(&rpc.reply)), (Some("NFSv3 NULL"), NotRebuilt::Send));
 }
 
@@ -1156,7 +1159,9 @@ fn transfers_are_recorded_as_far_as_memory_allows() {
     let known = moved(1 << 20).unwrap();
     assert_eq!(known.len(), 60);
     assert!(
-        known.iter().all(|ranges| (ranges.gap(0..200), ranges.gap(100..101), ranges.end()) == (Some(1..2), None, 119))
+        known
+            .iter()
+            .all(|ranges| (ranges.gap(0..200), ranges.gap(100..101), ranges.end_offset()) == (Some(1..2), None, 119))
     );
     assert_eq!(moved(30_000), None, "16 octets a range, 3600 of them");
 }
@@ -1184,12 +1189,12 @@ fn no_more_is_held_than_the_configuration_allows() {
     }
     trace.extend(read_rpc(&mut wire, 3, MEMORY, &octets(3, 20_000)));
     let found = dissect_with(&trace, holding(30_000));
-    assert_eq!(why(&found.of(1).reply), NotRebuilt::TooMuch, "the oldest is let go");
+    assert_eq!(why(&found.only_rpc(1).reply), NotRebuilt::TooMuch, "the oldest is let go");
     assert_read(&found, 2, &two);
     assert_read(&found, 3, &octets(3, 20_000));
     assert_eq!(found.messages.len(), 6);
     let found = dissect_with(&trace, holding(6000));
-    assert!((1..4).all(|xid| why(&found.of(xid).reply) == NotRebuilt::TooMuch));
+    assert!((1..4).all(|xid| why(&found.only_rpc(xid).reply) == NotRebuilt::TooMuch));
     assert_eq!(found.messages.len(), 6);
 }
 
@@ -1593,9 +1598,9 @@ fn calling(procedure: u32, reads: &[(u32, &[u8])], payload: &[u8]) -> Found {
 fn a_position_zero_chunk_is_the_whole_call() {
     let data = octets(1, 3001);
     let found = calling(NOMSG, &[(0, &written(1, &data))], &[]);
-    let call = found.of(1).call.as_ref().unwrap();
+    let call = found.only_rpc(1).call.as_ref().unwrap();
     assert_eq!((call.form, call.inline), (Form::Long, 0));
-    assert_eq!(found.of(1).name, Some("NFSv3 WRITE"));
+    assert_eq!(found.only_rpc(1).name, Some("NFSv3 WRITE"));
     let rebuilt = call.message.as_ref().unwrap();
     assert!(rebuilt.octets() == written(1, &data));
     assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
@@ -1610,8 +1615,8 @@ fn a_long_call_may_have_a_reduced_data_item() {
             reads.reverse(); // no rule sorts the Read list
         }
         let found = calling(NOMSG, &reads, &[]);
-        assert!(whole(&found.of(1).call) == written(1, &data));
-        assert_eq!(found.of(1).name, Some("NFSv3 WRITE"));
+        assert!(whole(&found.only_rpc(1).call) == written(1, &data));
+        assert_eq!(found.only_rpc(1).name, Some("NFSv3 WRITE"));
     }
 }
 
@@ -1620,14 +1625,14 @@ fn data_items_go_into_the_middle_of_position_zero_chunks() {
     let (payload, data) = (call(1, [200_000, 1, 1], &octets(1, 43)), octets(2, 13));
     let found = calling(NOMSG, &[(0, &payload), (44, &data)], &[]);
     let expected = [&payload[..44], &padded(&data), &payload[44..]].concat();
-    assert_eq!(whole(&found.of(1).call), expected);
+    assert_eq!(whole(&found.only_rpc(1).call), expected);
 }
 
 #[test]
 fn long_calls_without_a_position_zero_chunk_have_no_payload() {
     for reads in [&[][..], &[(44, &[1; 8][..])]] {
         let found = calling(NOMSG, reads, &[]);
-        assert!(found.of(1).call.as_ref().unwrap().message.is_err(), "{found:?}");
+        assert!(found.only_rpc(1).call.as_ref().unwrap().message.is_err(), "{found:?}");
     }
 }
 
@@ -1639,10 +1644,10 @@ fn two_read_chunks_go_to_their_positions() {
     let payload = [head, words(&[2003, 0xfeed])].concat();
     let second = 48 + 1004 + 4;
     let found = calling(MSG, &[(48, &one), (second, &two)], &payload);
-    assert!(whole(&found.of(1).call) == whole_call);
-    assert_eq!(found.of(1).call.as_ref().unwrap().form, Form::Chunked);
+    assert!(whole(&found.only_rpc(1).call) == whole_call);
+    assert_eq!(found.only_rpc(1).call.as_ref().unwrap().form, Form::Chunked);
     let found = calling(MSG, &[(second, &two), (48, &one)], &payload);
-    assert!(whole(&found.of(1).call) == whole_call, "no rule sorts the Read list");
+    assert!(whole(&found.only_rpc(1).call) == whole_call, "no rule sorts the Read list");
 }
 
 #[test]
@@ -1650,8 +1655,8 @@ fn a_read_chunk_may_have_the_padding_or_not() {
     let data = octets(1, 1001);
     for sent in [data.clone(), padded(&data)] {
         let found = calling(MSG, &[(WRITE3_POSITION, &sent)], &write3(1, 1001));
-        assert!(whole(&found.of(1).call) == written(1, &data));
-        let rebuilt = found.of(1).call.as_ref().unwrap().message.as_ref().unwrap();
+        assert!(whole(&found.only_rpc(1).call) == written(1, &data));
+        let rebuilt = found.only_rpc(1).call.as_ref().unwrap().message.as_ref().unwrap();
         assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
     }
 }
@@ -1661,19 +1666,19 @@ fn segments_of_a_read_chunk_may_have_odd_lengths() {
     let data = octets(1, 1001);
     let parts = [(WRITE3_POSITION, &data[..333]), (WRITE3_POSITION, &data[333..334]), (WRITE3_POSITION, &data[334..])];
     let found = calling(MSG, &parts, &write3(1, 1001));
-    assert!(whole(&found.of(1).call) == written(1, &data));
+    assert!(whole(&found.only_rpc(1).call) == written(1, &data));
 }
 
 #[test]
 fn position_zero_chunks_beside_inline_payloads_are_not_guessed() {
     let found = calling(MSG, &[(0, &written(1, &[1, 2, 3]))], &null(1));
-    assert_eq!(why(&found.of(1).call), NotRebuilt::PositionZeroInMessage);
+    assert_eq!(why(&found.only_rpc(1).call), NotRebuilt::PositionZeroInMessage);
 }
 
 #[test]
 fn a_position_outside_the_payload_is_named() {
     let found = calling(MSG, &[(72, &octets(1, 100))], &write3(1, 100));
-    assert_eq!(why(&found.of(1).call), NotRebuilt::Position(72));
+    assert_eq!(why(&found.only_rpc(1).call), NotRebuilt::Position(72));
 }
 
 #[test]
@@ -1685,9 +1690,9 @@ fn a_long_call_in_the_reverse_direction_is_one() {
     trace.extend(wire.read(Client, MEMORY, &back));
     trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &reply(1, &words(&[0, 0, 0])))));
     let found = dissect(&trace);
-    assert_eq!(whole(&found.of(1).call), back);
-    assert!(found.of(1).reverse);
-    assert_eq!(found.of(1).name, Some("NFSv4 CB_COMPOUND"));
+    assert_eq!(whole(&found.only_rpc(1).call), back);
+    assert!(found.only_rpc(1).reverse);
+    assert_eq!(found.only_rpc(1).name, Some("NFSv4 CB_COMPOUND"));
 }
 
 // --- The forms of a reply ------------------------------------------------------------------------------------------------
@@ -1718,10 +1723,10 @@ fn a_write_chunk_of_several_segments_may_be_part_filled() {
     let writes = [((1, 0), &data[..1000]), ((2, 0x10), &data[1000..])];
     let results = read3_results(1501);
     let found = answering(&read3(1, 3000), &offered, &writes, (MSG, &returned), &reply(1, &results));
-    assert!(whole(&found.of(1).reply) == read3_reply(1, &data));
+    assert!(whole(&found.only_rpc(1).reply) == read3_reply(1, &data));
     // Data that the reply returns, but that was not written, is missing.
     let found = answering(&read3(1, 3000), &offered, &writes[..1], (MSG, &returned), &reply(1, &results));
-    assert_eq!(why(&found.of(1).reply), unmoved(ChunkName::Write(0), 1000, 1500));
+    assert_eq!(why(&found.only_rpc(1).reply), unmoved(ChunkName::Write(0), 1000, 1500));
 }
 
 #[test]
@@ -1731,8 +1736,8 @@ fn an_unused_write_chunk_may_keep_its_segments_or_not() {
     // RFC 8166 section 4.3.2.2, RFC 8267 section 6.4.1.
     for returned in [Lists::writes(&[&[(1, 0, 0), (2, 0x10, 0)]]), Lists::writes(&[&[]])] {
         let found = answering(&read3(1, 3000), &offered, &[], (MSG, &returned), &read3_reply(1, &data));
-        assert!(whole(&found.of(1).reply) == read3_reply(1, &data));
-        assert_eq!(found.of(1).reply.as_ref().unwrap().form, Form::Short);
+        assert!(whole(&found.only_rpc(1).reply) == read3_reply(1, &data));
+        assert_eq!(found.only_rpc(1).reply.as_ref().unwrap().form, Form::Short);
     }
 }
 
@@ -1764,7 +1769,7 @@ fn two_reads_of_one_compound_have_a_write_chunk_each() {
     let returned = Lists::writes(&[&[(1, 0, 1001)], &[(2, 0, 2002)]]);
     let writes = [((1, 0), &one[..]), ((2, 0), &two[..])];
     let found = answering(&compound_call(2), &offered, &writes, (MSG, &returned), &reduced);
-    let transaction = found.of(1);
+    let transaction = found.only_rpc(1);
     assert!(whole(&transaction.reply) == all);
     let names: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
     assert_eq!(names, ["PUTFH", "READ", "READ"]);
@@ -1774,7 +1779,7 @@ fn two_reads_of_one_compound_have_a_write_chunk_each() {
     let returned = Lists::writes(&[&[(1, 0, 1001)], &[]]);
     let payload = [&reduced[..], &padded(&two)].concat();
     let found = answering(&compound_call(2), &offered, &writes[..1], (MSG, &returned), &payload);
-    assert!(whole(&found.of(1).reply) == all);
+    assert!(whole(&found.only_rpc(1).reply) == all);
 }
 
 #[test]
@@ -1787,12 +1792,12 @@ fn a_long_reply_may_be_reduced() {
     returned.reply = Some(vec![(2, 0, 20), (3, 0x10, reduced.len() as u32 - 20)]);
     let writes = [((2, 0), &reduced[..20]), ((3, 0x10), &reduced[20..]), ((1, 0), &data[..])];
     let found = answering(&compound_call(1), &offered, &writes, (NOMSG, &returned), &[]);
-    let half = found.of(1).reply.as_ref().unwrap();
+    let half = found.only_rpc(1).reply.as_ref().unwrap();
     assert_eq!((half.form, half.inline), (Form::Long, 0));
-    assert!(whole(&found.of(1).reply) == all);
+    assert!(whole(&found.only_rpc(1).reply) == all);
     // Without the chunk that holds the Payload stream there is nothing.
     let found = answering(&compound_call(1), &offered, &writes[2..], (NOMSG, &returned), &[]);
-    assert_eq!(why(&found.of(1).reply), unmoved(ChunkName::Reply, 0, reduced.len() as u64 - 1));
+    assert_eq!(why(&found.only_rpc(1).reply), unmoved(ChunkName::Reply, 0, reduced.len() as u64 - 1));
 }
 
 /// An NFSv3 READ whose data of 100 octets is counted in the Reply chunk's length too, as some servers do. Neither the
@@ -1811,20 +1816,20 @@ fn unwritten_data_is_distinguished_from_uncaptured_data() {
     trace.extend(wire.send(Server, &message(NOMSG, 1, &lists(rest + 100), &[])));
     trace.push(wire.ack_all(Client));
     let reported = u64::from(rest) + 100;
-    assert_eq!(why(&dissect(&trace).of(1).reply), unmoved(ChunkName::Reply, u64::from(rest), reported - 1));
+    assert_eq!(why(&dissect(&trace).only_rpc(1).reply), unmoved(ChunkName::Reply, u64::from(rest), reported - 1));
     // 40 octets of what is in the Reply chunk are captured.
     let lengths = trace.iter().map(|packet| packet.len() as u32).collect::<Vec<_>>();
     let mut cut: Vec<_> = trace.iter().cloned().zip(lengths).collect();
     let all = cut[write + 1].0.len();
     cut[write + 1].0.truncate(all - 4 - 4);
     let found = dissect_cut(&cut, Config::default());
-    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Reply, 40, reported));
+    assert_eq!(why(&found.only_rpc(1).reply), missing(ChunkName::Reply, 40, reported));
     // Without the RDMA Write into it.
     trace.remove(write + 1);
     for xid in 2..100 {
         sends(&mut wire, &mut trace, &[(Client, message(MSG, xid, &Lists::default(), &null(xid)))]);
     }
-    assert_eq!(why(&dissect(&trace).of(1).reply), missing(ChunkName::Reply, 0, reported));
+    assert_eq!(why(&dissect(&trace).only_rpc(1).reply), missing(ChunkName::Reply, 0, reported));
 }
 
 #[test]
@@ -1836,10 +1841,10 @@ fn unread_data_is_distinguished_from_uncaptured_data() {
     trace.extend(wire.read(Server, MEMORY, &data[..300]));
     trace.extend(wire.read(Server, (MEMORY.0, MEMORY.1 + 700), &data[700..]));
     let chunk = ChunkName::Read(WRITE3_POSITION);
-    assert_eq!(why(&dissect(&trace).of(1).call), unmoved(chunk, 300, 699), "before it is answered");
+    assert_eq!(why(&dissect(&trace).only_rpc(1).call), unmoved(chunk, 300, 699), "before it is answered");
     trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &write3_reply(1, 1000))));
     trace.push(wire.ack_all(Client));
-    assert_eq!(why(&dissect(&trace).of(1).call), unmoved(chunk, 300, 699));
+    assert_eq!(why(&dissect(&trace).only_rpc(1).call), unmoved(chunk, 300, 699));
 }
 
 /// Calls and replies of NULL go on beside a WRITE whose data the server does not ask for, whether it answers or not.
@@ -1863,7 +1868,7 @@ fn a_read_chunk_that_nobody_asked_for_is_not_missing() {
         if is_ended {
             trace.push(wire.disconnect(Server));
         }
-        let found = |without_places: &[usize]| why(&dissect(&without(&trace, without_places)).of(1).call);
+        let found = |without_places: &[usize]| why(&dissect(&without(&trace, without_places)).only_rpc(1).call);
         assert_eq!(found(&[]), not_read, "{is_answered} {is_ended}");
         assert_eq!(found(&[after]), not_read, "a packet of the client is no RDMA Read request of the server");
         assert_eq!(found(&[after + 2]), lacking, "a packet of the server may be one");
@@ -1887,10 +1892,10 @@ fn chunks_that_are_not_the_calls_are_not_used() {
         Lists::writes(&[&[(1, 0x40, 1000)], &[(1, 0x40, 1000)]]),
     ] {
         let found = answering(&read3(1, 1000), &offered, &writes, (MSG, &returned), &payload);
-        assert_eq!(why(&found.of(1).reply), NotRebuilt::ForeignChunks, "{returned:?}");
+        assert_eq!(why(&found.only_rpc(1).reply), NotRebuilt::ForeignChunks, "{returned:?}");
     }
     let found = answering(&read3(1, 1000), &offered, &writes, (NOMSG, &Lists::reply(&[(1, 0x40, 1000)])), &[]);
-    assert_eq!(why(&found.of(1).reply), NotRebuilt::ForeignChunks, "no Reply chunk was offered");
+    assert_eq!(why(&found.only_rpc(1).reply), NotRebuilt::ForeignChunks, "no Reply chunk was offered");
 }
 
 #[test]
@@ -1899,7 +1904,7 @@ fn a_write_chunk_of_wrong_length_is_not_used() {
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
     let found =
         answering(&read3(1, 1000), &lists, &[((1, 0x40), &data)], (MSG, &lists), &reply(1, &read3_results(900)));
-    let NotRebuilt::Results(error) = why(&found.of(1).reply) else { panic!() };
+    let NotRebuilt::Results(error) = why(&found.only_rpc(1).reply) else { panic!() };
     assert_eq!((error.reason, error.operation), (WalkError::WRITE_CHUNK_LENGTH, Some("NFSv3 READ")));
 }
 
@@ -1910,10 +1915,10 @@ fn unreduced_results_of_an_unknown_program_are_rebuilt() {
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
     let payload = reply(1, &words(&[1000]));
     let found = answering(&unknown, &lists, &[((1, 0x40), &data)], (MSG, &lists), &payload);
-    let NotRebuilt::Results(error) = why(&found.of(1).reply) else { panic!() };
+    let NotRebuilt::Results(error) = why(&found.only_rpc(1).reply) else { panic!() };
     assert_eq!(error.reason, WalkError::UNKNOWN_PROCEDURE);
     let found = answering(&unknown, &lists, &[], (MSG, &Lists::writes(&[&[(1, 0x40, 0)]])), &payload);
-    assert_eq!(whole(&found.of(1).reply), payload);
+    assert_eq!(whole(&found.only_rpc(1).reply), payload);
 }
 
 #[test]
@@ -1924,7 +1929,7 @@ fn an_error_ends_its_call() {
     trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1))));
     trace.extend(wire.send(Server, &error));
     let found = dissect(&trace);
-    assert!(matches!(why(&found.of(1).reply), NotRebuilt::Error(_)));
+    assert!(matches!(why(&found.only_rpc(1).reply), NotRebuilt::Error(_)));
     assert_eq!(found.messages.len(), 2);
 }
 
@@ -1950,7 +1955,7 @@ fn what_privacy_seals_stays_sealed_and_exact() {
     let returned = Lists::reply(&[(3, 0, sealed_reply.len() as u32)]);
     trace.extend(wire.send(Server, &message(NOMSG, 1, &returned, &[])));
     let found = dissect(&trace);
-    let transaction = found.of(1);
+    let transaction = found.only_rpc(1);
     assert!(whole(&transaction.call) == call && whole(&transaction.reply) == sealed_reply);
     assert_eq!(transaction.security, Some(Security::Privacy));
     for half in [&transaction.call, &transaction.reply] {
@@ -1973,7 +1978,7 @@ fn the_operations_of_a_sealed_compound_are_not_known() {
         trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &results)));
         let found = dissect(&trace);
         let (mut line, mut names) = (Vec::new(), FileNames::default());
-        TransactionObject::new(found.of(1), &Files::default(), &mut names).write_json(&mut line).unwrap();
+        TransactionObject::new(found.only_rpc(1), &Files::default(), &mut names).write_json(&mut line).unwrap();
         let line = String::from_utf8(line).unwrap();
         let expected =
             format!(r#""name":"NFSv4 COMPOUND","operation":"NFSv4 COMPOUND","operations":{}"#, operations.unwrap());
@@ -1995,7 +2000,7 @@ fn what_integrity_protects_is_walked() {
     trace.extend(wire.read(Server, MEMORY, &call));
     trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &answer)));
     let found = dissect(&trace);
-    let transaction = found.of(1);
+    let transaction = found.only_rpc(1);
     assert!(whole(&transaction.call) == call && whole(&transaction.reply) == answer);
     assert_eq!((transaction.security, transaction.name), (Some(Security::Integrity), Some("NFSv3 WRITE")));
     let rebuilt = transaction.call.as_ref().unwrap().message.as_ref().unwrap();

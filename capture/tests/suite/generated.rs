@@ -42,7 +42,7 @@ struct ColumnRow {
 impl ColumnRow {
     fn all() -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
-        for table in text_tables::all() {
+        for table in text_tables::list_tables() {
             for column in &table.columns {
                 let describe = |field: &&str| {
                     let description = table.description(field);
@@ -91,7 +91,7 @@ fn the_guide_lists_the_columns_of_each_table() {
 #[test]
 fn the_help_of_top_explains_each_column() {
     let help = printed(&["help", "top"]);
-    let tables = text_tables::all();
+    let tables = text_tables::list_tables();
     let top = tables.iter().find(|table| table.command == "top").unwrap();
     // The last column is named after the option.
     for TextColumn { heading, .. } in top.columns.iter().rev().skip(1) {

@@ -70,7 +70,7 @@ fn phases_are_the_times_between_frames() {
         ("iwarp_nfs3_lossy", 0x37a9_837c, [58_854 - 57_316, 63_254 - 58_854, 0, 0, 0, 0]),
     ] {
         let found = of(&transcode::capture(name));
-        let phases = found.of(xid).phases.unwrap();
+        let phases = found.only_rpc(xid).phases.unwrap();
         assert_eq!(microseconds(phases), expected.map(f64::from), "{name} {xid:#x}");
     }
 }
@@ -97,7 +97,7 @@ fn delays_of_a_server_are_time_of_the_responder() {
 /// The least of a phase of the calls of a connection, in milliseconds.
 fn best(found: &Found, connection: u32, phase: Phase) -> f64 {
     let of = found.transactions.iter().filter(|transaction| transaction.connection == connection);
-    of.map(|transaction| transaction.phases.unwrap().of(phase) as f64 / 1e6).fold(f64::INFINITY, f64::min)
+    of.map(|transaction| transaction.phases.unwrap().phase_time(phase) as f64 / 1e6).fold(f64::INFINITY, f64::min)
 }
 
 /// An end holds the frames that it sends, for 2 ms in connections with odd numbers, and for 5 ms in those with even ones. What
@@ -161,7 +161,7 @@ fn phases_agree_with_the_traces_of_both_kernels() {
     let times = kernel_times();
     assert_eq!(times.len(), 58);
     for (xid, KernelTimes { round_trip, read, execute }) in times {
-        let phases = found.of(xid).phases.unwrap();
+        let phases = found.only_rpc(xid).phases.unwrap();
         let [pull, responder, latency] = [phases.pull, phases.responder, phases.total()].map(|time| time / 1_000);
         let context = format!("{xid:#x}: {phases:?}, {round_trip}, {read:?}, {execute}");
         assert!(latency <= round_trip && responder + phases.push / 1_000 >= execute, "{context}");
@@ -220,8 +220,8 @@ fn phases_agree_with_traces_of_both_kernels() {
     for BothKernels { xid, round_trip, server: own, read, execute, .. } in
         both_kernels().into_iter().filter(|times| !times.is_lossy)
     {
-        let latency = client.of(xid).latency().unwrap() / 1_000;
-        let phases = server.of(xid).phases.unwrap();
+        let latency = client.only_rpc(xid).latency().unwrap() / 1_000;
+        let phases = server.only_rpc(xid).phases.unwrap();
         let [responder, pull, push] = [phases.responder, phases.pull, phases.push].map(|time| time / 1_000);
         assert!(responder + push >= execute, "{xid:#x}: {phases:?}, {execute}");
         // It posts the reply with the RDMA Writes before it.
@@ -269,7 +269,7 @@ fn what_the_capture_misses_is_not_divided() {
         let mut records = transcode::capture("nfs41");
         records.remove(frame - 1);
         let found = of(&records);
-        assert_eq!(found.of(WRITE).phases, Err(expected), "without frame {frame}");
+        assert_eq!(found.only_rpc(WRITE).phases, Err(expected), "without frame {frame}");
         let timed = found.transactions.iter().filter(|transaction| transaction.phases.is_ok()).count();
         assert!(timed > 60, "without frame {frame}: {timed}");
     }
@@ -279,7 +279,7 @@ fn what_the_capture_misses_is_not_divided() {
 fn frames_that_are_cut_are_timed_as_whole_ones() {
     let whole = of(&transcode::capture("nfs41"));
     let cut = of(&transcode::cut(&transcode::capture("nfs41"), 128));
-    let timed = |found: &Found| found.of(WRITE).phases;
+    let timed = |found: &Found| found.only_rpc(WRITE).phases;
     assert_eq!(timed(&whole), timed(&cut));
     assert!(timed(&cut).is_ok());
 }
@@ -290,8 +290,8 @@ fn times_that_go_backwards_are_no_phases() {
     // From the RDMA Reads on, the clock is two milliseconds slow.
     records[694..].iter_mut().for_each(|record| record.time_ns -= 2_000_000);
     let found = of(&records);
-    assert_eq!(found.of(WRITE).phases, Err(NotTimed::OutOfOrder));
-    assert_eq!(found.of(WRITE).latency(), None);
+    assert_eq!(found.only_rpc(WRITE).phases, Err(NotTimed::OutOfOrder));
+    assert_eq!(found.only_rpc(WRITE).latency(), None);
     assert_eq!(found.transactions.iter().filter(|transaction| transaction.phases.is_err()).count(), 1);
 }
 

@@ -24,7 +24,7 @@ fn found(packets: &[(u64, Packet)], config: Config) -> Found {
     for (number, (time, data)) in (1..).zip(packets) {
         let (time, length) = (Time(time * 1000), data.len() as u32);
         dissector.frame(&Frame { number, time, link: LinkType(101), data, length });
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
     }
     found.finish(dissector)
 }

@@ -193,7 +193,7 @@ fn recovery_is_the_time_after_what_would_have_come() {
     for transaction in &found.transactions {
         let (phases, recovery) = (transaction.phases.unwrap(), transaction.recovery.as_ref().unwrap());
         for phase in rpcrdma_dissector::Phase::ALL {
-            assert!(recovery.phases.of(phase) <= phases.of(phase), "{:#x} {phase:?}", transaction.xid);
+            assert!(recovery.phases.phase_time(phase) <= phases.phase_time(phase), "{:#x} {phase:?}", transaction.xid);
         }
     }
 }

@@ -80,7 +80,7 @@ fn a_provided_reply_is_what_was_read_until_done() {
     );
     let found = dissect(&trace);
     assert_rpc(&found, 1, &read3(1, 3000), &reply);
-    let transaction = found.of(1);
+    let transaction = found.only_rpc(1);
     assert_eq!(transaction.reply.as_ref().unwrap().form, Form::Long);
     assert_eq!((transaction.read_octets, transaction.status), (reply.len() as u64, Some(Status::Success(Some(0)))));
     assert_eq!(found.transactions[0].xid, 1, "as it ended first");
@@ -163,7 +163,7 @@ fn a_reply_with_uncaptured_reads_is_not_rebuilt() {
         let mut rest = trace.clone();
         rest.remove(place);
         let found = dissect(&rest);
-        match &found.of(1).reply.as_ref().unwrap().message {
+        match &found.only_rpc(1).reply.as_ref().unwrap().message {
             Ok(message) => assert!(message.octets() == reply, "without {place}"),
             Err(NotRebuilt::Chunk { chunk: ChunkName::Read(0), length, .. }) => {
                 assert_eq!(*length, reply.len() as u64);
@@ -185,7 +185,7 @@ fn what_is_read_after_a_loss_may_be_another_reply() {
     pull(&mut wire, &mut trace, &other);
     let found = dissect(&trace);
     assert_eq!(missed.len(), 1);
-    let error = found.of(1).reply.as_ref().unwrap().message.as_ref().unwrap_err();
+    let error = found.only_rpc(1).reply.as_ref().unwrap().message.as_ref().unwrap_err();
     assert!(matches!(error, NotRebuilt::Chunk { chunk: ChunkName::Read(0), .. }), "{error}");
 }
 
@@ -293,7 +293,7 @@ fn the_padding_of_a_call_is_left_out() {
             let data = octets(20, length);
             let found = write_padded((align, 1200), &data);
             assert_rpc(&found, 1, &written(1, &data), &write3_reply(1, length as u32));
-            let transaction = found.of(1);
+            let transaction = found.only_rpc(1);
             assert_eq!((transaction.name, transaction.read_octets), (Some("NFSv3 WRITE"), 0));
             let padding = found.messages[0].padding.as_ref().unwrap();
             let expected = 104_usize.next_multiple_of(align as usize) - 104;
@@ -310,7 +310,7 @@ fn what_is_shorter_than_the_threshold_is_not_padded() {
     let data = octets(21, 1000);
     let head = words(&[1, 1, 32, MSGP, 4096, 1001, 0, 0, 0]);
     sends(&mut wire, &mut trace, &[(Client, [head, written(1, &data)].concat())]);
-    assert_eq!(rebuilt(dissect(&trace).of(1))[0], Some(&written(1, &data)[..]));
+    assert_eq!(rebuilt(dissect(&trace).only_rpc(1))[0], Some(&written(1, &data)[..]));
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn padding_only_above_the_threshold_is_decoded() {
     let data = octets(22, 1000);
     let head = words(&[1, 1, 32, MSGP, 512, 1000, 0, 0, 0]);
     sends(&mut wire, &mut trace, &[(Client, [head, written(1, &data)].concat())]);
-    assert_eq!(rebuilt(dissect(&trace).of(1))[0], Some(&written(1, &data)[..]));
+    assert_eq!(rebuilt(dissect(&trace).only_rpc(1))[0], Some(&written(1, &data)[..]));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn where_padding_may_be_anywhere_nothing_is_guessed() {
         let (mut wire, mut trace) = connected();
         sends(&mut wire, &mut trace, &[(Client, call)]);
         let found = dissect(&trace);
-        let error = found.of(1).call.as_ref().unwrap().message.as_ref().unwrap_err();
+        let error = found.only_rpc(1).call.as_ref().unwrap().message.as_ref().unwrap_err();
         assert_eq!((*error, &found.messages[0].padding), (NotRebuilt::Padding, &None));
         let [_, object, tree] = shown(&found.messages[0]);
         assert!(object.contains(r#""padding_octets":null}"#), "{object}");
@@ -407,7 +407,7 @@ fn octets_after_an_error_are_shown_as_such() {
         ],
     );
     let found = dissect(&trace);
-    assert!(matches!(found.of(1).status, Some(Status::Error(_))));
+    assert!(matches!(found.only_rpc(1).status, Some(Status::Error(_))));
     let [text, object, tree] = shown(&found.messages[1]);
     assert!(text.ends_with("ERR_CHUNK\n"), "{text}");
     assert!(object.contains(r#""header_octets":20,"payload_octets":0,"trailing_octets":32,"#), "{object}");
@@ -420,5 +420,5 @@ fn octets_after_an_error_are_shown_as_such() {
         "{object}"
     );
     assert!(tree.contains("0010  rdma_err          3"), "{tree}");
-    assert!(found.of(2).reply.is_none());
+    assert!(found.only_rpc(2).reply.is_none());
 }

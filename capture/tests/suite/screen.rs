@@ -50,7 +50,7 @@ fn all(name: &str, screen: Screen) -> String {
     slow_lines(&transactions, screen, &mut FileNames::default(), &mut out);
     for by in TopBy::ALL {
         let mut top = Top::new(by);
-        transactions.iter().for_each(|transaction| top.take(transaction));
+        transactions.iter().for_each(|transaction| top.add_rpc(transaction));
         top.finish(20, CaptureEnd::default()).write_text(&mut out, screen).unwrap();
     }
     let mut events = events(name);

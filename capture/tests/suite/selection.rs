@@ -100,7 +100,7 @@ impl ReadCapture {
             if selection.judge(event, file.as_ref()) == Verdict::Wanted && window.shows(event) {
                 diagnoser.event(event);
                 if let Event::Transaction(transaction) = event {
-                    throughout.take(&NamedRpc { transaction, file: file.as_ref() }, window);
+                    throughout.add_rpc(&NamedRpc { transaction, file: file.as_ref() }, window);
                 }
             }
         }

@@ -257,7 +257,11 @@ fn stretches_add_up_to_the_phases() {
             assert_eq!(at.0 - transaction.began.unwrap().time.0, phases.total(), "{name} {:#x}", transaction.xid);
             for phase in rpcrdma_dissector::Phase::ALL {
                 let of = stretches.iter().filter(|stretch| stretch.phase == phase);
-                assert_eq!(of.map(|stretch| stretch.until.0 - stretch.from.0).sum::<u64>(), phases.of(phase), "{name}");
+                assert_eq!(
+                    of.map(|stretch| stretch.until.0 - stretch.from.0).sum::<u64>(),
+                    phases.phase_time(phase),
+                    "{name}"
+                );
             }
         }
     }

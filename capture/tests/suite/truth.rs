@@ -144,7 +144,7 @@ fn requests_that_are_wrong_are_shown_with_what_is_wrong() {
 }
 
 fn reply(found: &Found, xid: u32) -> Result<&Rebuilt, &NotRebuilt> {
-    found.of(xid).reply.as_ref().unwrap().message.as_ref()
+    found.only_rpc(xid).reply.as_ref().unwrap().message.as_ref()
 }
 
 /// The octets that a READ has returned.
@@ -194,11 +194,11 @@ fn every_call_to_a_server_that_waits_is_answered() {
 fn calls_with_withdrawn_memory_are_whole_if_captured() {
     let found = dissect_records(&transcode::capture("withdrawn"));
     assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5)]));
-    let rebuilt = |xid| found.of(xid).call.as_ref().unwrap().message.is_ok();
+    let rebuilt = |xid| found.only_rpc(xid).call.as_ref().unwrap().message.is_ok();
     assert_eq!([1, 2, 3].map(rebuilt), [true, false, true], "nobody has read the argument of 2");
-    assert!(found.of(2).reply.is_none() && found.of(3).reply.is_some());
+    assert!(found.only_rpc(2).reply.is_none() && found.only_rpc(3).reply.is_some());
     let refused = NotRebuilt::Refused { chunk: ChunkName::Read(124), first: 0, length: 1000 };
-    assert_eq!(found.of(2).call.as_ref().unwrap().message, Err(refused));
+    assert_eq!(found.only_rpc(2).call.as_ref().unwrap().message, Err(refused));
 }
 
 #[test]

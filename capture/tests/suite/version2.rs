@@ -67,7 +67,7 @@ fn a_short_call_and_its_reply() {
         let found = dissect(&trace);
         assert_rpc(&found, 1, &null(1), &rpc::reply(1, &[]));
         assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family); 2]);
-        let transaction = found.of(1);
+        let transaction = found.only_rpc(1);
         assert_eq!((transaction.name, transaction.status), (Some("NFSv3 NULL"), Some(Status::Success(None))));
         assert_eq!(forms(transaction), [Some(Form::Short); 2]);
         assert_eq!([&transaction.call, &transaction.reply].map(|half| half.as_ref().unwrap().inline), [40, 24]);
@@ -94,7 +94,7 @@ fn a_read_whose_data_is_in_a_write_chunk() {
         let data = octets(5, 5001);
         let found = dissect(&read_by_write(family, 2, &data));
         assert_rpc(&found, 2, &read3(2, 5001), &read3_reply(2, &data));
-        let transaction = found.of(2);
+        let transaction = found.only_rpc(2);
         assert_eq!(forms(transaction), [Some(Form::Short), Some(Form::Chunked)]);
         assert_eq!((transaction.read_octets, transaction.write_octets), (0, 5001));
         assert_eq!(found.messages[3].invalidates, Some(0x51));
@@ -122,8 +122,8 @@ fn a_write_whose_data_is_in_a_read_chunk() {
         let data = octets(6, 2503);
         let found = dissect(&write_by_read(family, 3, &data));
         assert_rpc(&found, 3, &written(3, &data), &write3_reply(3, 2503));
-        assert_eq!(forms(found.of(3)), [Some(Form::Chunked), Some(Form::Short)]);
-        assert_eq!(found.of(3).read_octets, 2503);
+        assert_eq!(forms(found.only_rpc(3)), [Some(Form::Chunked), Some(Form::Short)]);
+        assert_eq!(found.only_rpc(3).read_octets, 2503);
     }
 }
 
@@ -147,8 +147,8 @@ fn a_long_call_with_a_data_item_beside_it() {
         let data = octets(7, 1999);
         let found = dissect(&long_write(family, 4, &data));
         assert_rpc(&found, 4, &written(4, &data), &write3_reply(4, 1999));
-        assert_eq!(forms(found.of(4)), [Some(Form::Long), Some(Form::Short)]);
-        assert_eq!(found.of(4).name, Some("NFSv3 WRITE"));
+        assert_eq!(forms(found.only_rpc(4)), [Some(Form::Long), Some(Form::Short)]);
+        assert_eq!(found.only_rpc(4).name, Some("NFSv3 WRITE"));
         // The call's name is known even if its data is not kept.
         let found = dissect_with(&long_write(family, 4, &data), Config::for_messages());
         let names: Vec<_> =
@@ -179,8 +179,8 @@ fn a_long_reply() {
         let data = octets(8, 4001);
         let found = dissect(&long_read(family, 5, &data));
         assert_rpc(&found, 5, &read3(5, 4001), &read3_reply(5, &data));
-        assert_eq!(forms(found.of(5)), [Some(Form::Short), Some(Form::Long)]);
-        assert_eq!(found.of(5).status, Some(Status::Success(Some(0))));
+        assert_eq!(forms(found.only_rpc(5)), [Some(Form::Short), Some(Form::Long)]);
+        assert_eq!(found.only_rpc(5).status, Some(Status::Success(Some(0))));
     }
 }
 
@@ -209,7 +209,7 @@ fn parts_are_joined() {
         sends(&mut wire, &mut trace, &parts(family, &data));
         let found = dissect(&trace);
         assert_rpc(&found, XID, &written(XID, &data), &write3_reply(XID, 2501));
-        let transaction = found.of(XID);
+        let transaction = found.only_rpc(XID);
         assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
         assert_eq!(transaction.call.as_ref().unwrap().inline, 68 + 2504, "of all its Sends");
         assert_eq!(transaction.name, Some("NFSv3 WRITE"));
@@ -309,7 +309,7 @@ fn an_error_with_a_flag_that_none_has_is_dropped() {
     sends(&mut wire, &mut trace, &[(Server, a(4, 40, RESPONSE | MORE, &words(&[2])))]);
     let found = dissect(&trace);
     assert_eq!(found.messages[3].dropped, Some(Dropped::ErrorWithFlags));
-    assert!(found.of(40).reply.is_none(), "the call still waits");
+    assert!(found.only_rpc(40).reply.is_none(), "the call still waits");
 }
 
 /// The first part of a Call, an error for it, and another Call: the parts of the first need not be completed.
@@ -356,7 +356,7 @@ fn an_error_within_a_call_answers_the_finished_call() {
         let data = octets(14, 2501);
         let [_, second, third, ..] = parts(family, &data);
         let found = ended_by_error(family, &[second, third]);
-        let transaction = found.of(XID);
+        let transaction = found.only_rpc(XID);
         assert_eq!(rebuilt(transaction), [Some(&written(XID, &data)[..]), None], "{family:?}");
         assert!(matches!(why(transaction.reply.as_ref()), NotRebuilt::Error(_)));
     }
@@ -387,7 +387,7 @@ fn a_part_that_cannot_be_read_ends_its_call() {
             let found = dissect(&trace);
             let rest = found.messages.iter().filter_map(|message| message.dropped).collect::<Vec<_>>();
             assert_eq!(rest, vec![Dropped::OfDroppedSequence; dropped], "{family:?}");
-            assert_eq!(rebuilt(found.of(XID)), [None, None], "{family:?}");
+            assert_eq!(rebuilt(found.only_rpc(XID)), [None, None], "{family:?}");
             assert_rpc(&found, 50, &null(50), &rpc::reply(50, &[]));
         }
     }
@@ -456,7 +456,7 @@ fn a_capture_that_begins_among_the_parts_says_so() {
             &[(Server, v2::reply(family, 1, &[], &rpc::reply(1, &[]))), second, third, part, last],
         );
         let found = dissect(&trace);
-        let transaction = found.of(XID);
+        let transaction = found.only_rpc(XID);
         assert_eq!(rebuilt(transaction), [None, Some(&write3_reply(XID, 2501)[..])], "{transaction:?}");
         assert_eq!(why(transaction.call.as_ref()), NotRebuilt::Earlier);
         assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
@@ -582,7 +582,7 @@ fn every_error_ends_its_call() {
             sends(&mut wire, &mut trace, &[(Client, v2::call(family, 60, 0, &Lists::default(), &null(60)))]);
             sends(&mut wire, &mut trace, &[(Server, v2::error(family, 60, body))]);
             let found = dissect(&trace);
-            let transaction = found.of(60);
+            let transaction = found.only_rpc(60);
             assert!(matches!(transaction.status, Some(Status::Error(_))), "{transaction:?}");
             assert!(matches!(why(transaction.reply.as_ref()), NotRebuilt::Error(_)));
             let message = &found.messages[3];
@@ -618,7 +618,7 @@ fn a_client_refused_in_version_2_goes_on_in_1() {
             ],
         );
         let found = dissect(&trace);
-        let refused = found.of(70);
+        let refused = found.only_rpc(70);
         assert_eq!(rebuilt(refused), [Some(&null(70)[..]), None]);
         let Some(Status::Error(error)) = refused.status else { panic!("{refused:?}") };
         assert_eq!(error.to_string().split_once("ERR_VERS ").unwrap().1, "1 to 1");
@@ -643,7 +643,7 @@ fn a_version_2_server_refuses_in_version_2_layout() {
     sends(&mut wire, &mut trace, &[(Server, v2::error(Family::A, 72, &[1, 3, 4]))]);
     let found = dissect(&trace);
     assert_eq!(found.messages[3].octets.len(), 32);
-    let Some(Status::Error(error)) = found.of(72).status else { panic!("no error") };
+    let Some(Status::Error(error)) = found.only_rpc(72).status else { panic!("no error") };
     assert!(error.to_string().ends_with("3 to 4"), "{error}");
 }
 
@@ -1113,7 +1113,7 @@ fn a_stream_longer_than_is_kept_is_not_rebuilt() {
         ],
     );
     let found = dissect(&trace);
-    let transaction = found.of(XID);
+    let transaction = found.only_rpc(XID);
     assert_eq!(why(transaction.call.as_ref()), NotRebuilt::TooMuch);
     assert_eq!((transaction.name, rebuilt(transaction)[1].is_some()), (Some("NFSv3 WRITE"), true));
 }

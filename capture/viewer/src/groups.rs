@@ -111,7 +111,7 @@ pub(crate) fn groups(table: &Table, query: &Query, by: GroupBy) -> Result<Vec<Sh
     let column = if is_by_name { None } else { Some(heading::find(&COLUMNS, &query.sort)?) };
     let mut groups: HashMap<GroupKey, Group> = HashMap::new();
     for (_, row) in table.matching(&table.filter(&query.filter)?) {
-        groups.entry(GroupKey::new(&row, by)).or_default().take(&row, table.end);
+        groups.entry(GroupKey::new(&row, by)).or_default().add_row(&row, table.end);
     }
     let named = groups.into_iter().map(|(key, group)| Group { name: key.name(table), ..group });
     let groups: Vec<Group> = named.map(Group::finished).collect();
@@ -192,7 +192,7 @@ impl Default for GroupName {
 }
 
 impl Group {
-    fn take(&mut self, row: &Row, end: CaptureEnd) {
+    fn add_row(&mut self, row: &Row, end: CaptureEnd) {
         self.calls += 1;
         self.without_reply += u64::from(row.is_waiting());
         self.failed += u64::from(row.kind.has_failed);

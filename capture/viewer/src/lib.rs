@@ -75,7 +75,7 @@ impl Viewer {
             names => format!("{} files", names.len()),
         };
         let files = names.join(" ");
-        Self::of(Box::new(move || capture_files::capture(&names)), &name, &files)
+        Self::from_open(Box::new(move || capture_files::capture(&names)), &name, &files)
     }
 
     /// Reads at most `frames` frames; `false` at the end.
@@ -239,7 +239,7 @@ impl Viewer {
 }
 
 impl Viewer {
-    fn of(open: Open, name: &str, files: &str) -> Self {
+    fn from_open(open: Open, name: &str, files: &str) -> Self {
         let source = Source::new(open(), Reading::config(StepsWanted::None));
         Self { open, reading: Reading::new(source, name, files), selected: Vec::new() }
     }
@@ -253,7 +253,7 @@ impl Viewer {
     #[must_use]
     pub fn of_paths(paths: Vec<String>) -> Self {
         let name = paths.join(" ");
-        Self::of(Box::new(move || Capture::from_paths(&paths)), &name, &name)
+        Self::from_open(Box::new(move || Capture::from_paths(&paths)), &name, &name)
     }
 }
 
@@ -298,7 +298,7 @@ impl SavePass {
     /// The octets that were written since the last time.
     #[must_use]
     pub fn take(&self) -> Vec<u8> {
-        self.0.take()
+        self.0.take_octets()
     }
 }
 

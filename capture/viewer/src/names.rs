@@ -27,7 +27,7 @@ impl Name {
     }
 
     /// The name with a [`number`](Self::number).
-    pub(crate) const fn of(number: u64) -> Self {
+    pub(crate) const fn from_number(number: u64) -> Self {
         Self(number as u32)
     }
 }

@@ -108,7 +108,7 @@ impl Block {
     }
 
     fn phases(&mut self, phases: Phases) {
-        Phase::ALL.into_iter().for_each(|phase| self.number(phases.of(phase)));
+        Phase::ALL.into_iter().for_each(|phase| self.number(phases.phase_time(phase)));
     }
 
     fn number(&mut self, mut number: u64) {
@@ -125,7 +125,7 @@ impl Block {
         let mut octets = Octets(self.octets.get(start as usize..)?);
         let flags = octets.number();
         let kind = *kinds.get(usize::try_from(octets.number()).ok()?)?;
-        let (file, folder) = (Name::of(octets.number()), Name::of(octets.number()));
+        let (file, folder) = (Name::from_number(octets.number()), Name::from_number(octets.number()));
         let xid = octets.word();
         let time = self.time.wrapping_add(unfolded(octets.number()));
         let latency = (flags & has::LATENCY != 0).then(|| octets.number());
@@ -189,7 +189,7 @@ impl Octets<'_> {
 
     fn phases(&mut self) -> Phases {
         let mut phases = Phases::default();
-        Phase::ALL.into_iter().for_each(|phase| *phases.of_mut(phase) = self.number());
+        Phase::ALL.into_iter().for_each(|phase| *phases.phase_time_mut(phase) = self.number());
         phases
     }
 
@@ -220,12 +220,12 @@ mod tests {
 
     const KIND: Kind = Kind {
         connection: 7,
-        client: Name::of(1),
-        server: Name::of(2),
-        procedure: Name::of(3),
-        operation: Name::of(4),
-        operations: Name::of(5),
-        status: Name::of(6),
+        client: Name::from_number(1),
+        server: Name::from_number(2),
+        procedure: Name::from_number(3),
+        operation: Name::from_number(4),
+        operations: Name::from_number(5),
+        status: Name::from_number(6),
         status_number: Some(10_008),
         has_failed: true,
         unanswered: "unknown",
@@ -237,8 +237,8 @@ mod tests {
         Row {
             kind: KIND,
             xid: 0xfeed_f00d,
-            file: Name::of(number & 0xffff),
-            folder: Name::of(number & 0xff),
+            file: Name::from_number(number & 0xffff),
+            folder: Name::from_number(number & 0xff),
             time: 1_763_683_200_500_000_000_u64.wrapping_sub(number),
             sending: number & 0xfff,
             latency: Some(phases.total()),

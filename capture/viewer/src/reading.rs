@@ -90,7 +90,7 @@ impl Reading {
         let summary = self.source.summary();
         self.table.first = summary.first.unwrap_or_default().0;
         self.table.last = summary.last.unwrap_or_default().0;
-        self.table.end = summary.end();
+        self.table.end = summary.capture_end();
         *is_ended = !is_more;
         Ok(is_more)
     }

@@ -163,7 +163,7 @@ impl Kind {
             status_number,
             has_failed: transaction.status.is_some_and(Status::is_failure),
             unanswered: unanswered(transaction),
-            is_wait_known: UnansweredWait::of(transaction).is_some(),
+            is_wait_known: UnansweredWait::from_transaction(transaction).is_some(),
         }
     }
 }
@@ -209,6 +209,7 @@ const TIME_BITS: u32 = 61;
 /// A number that orders RPCs by the phase that took longest, the first one of the legend highest, and then by the time in that phase.
 /// Of phases that took the same time, the first counts.
 pub(crate) fn rank(phases: Phases) -> u64 {
-    let longest = (0..).zip(Phase::ALL.into_iter().rev().map(|phase| phases.of(phase))).max_by_key(|(_, time)| *time);
+    let longest =
+        (0..).zip(Phase::ALL.into_iter().rev().map(|phase| phases.phase_time(phase))).max_by_key(|(_, time)| *time);
     longest.map_or(0, |(place, time): (u64, u64)| place << TIME_BITS | time.min((1 << TIME_BITS) - 1))
 }

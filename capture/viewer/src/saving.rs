@@ -55,7 +55,7 @@ impl Selected {
     }
 
     /// Notes the end of an RPC.
-    fn end(&self, transaction: &Transaction) {
+    fn note_end(&self, transaction: &Transaction) {
         self.open.set(self.open.get().saturating_sub(usize::from(self.has(transaction))));
     }
 
@@ -186,7 +186,7 @@ impl Saving {
     }
 
     /// The octets that were written since the last time.
-    pub(crate) fn take(&self) -> Vec<u8> {
+    pub(crate) fn take_octets(&self) -> Vec<u8> {
         core::mem::take(&mut *self.written.0.borrow_mut())
     }
 }
@@ -201,7 +201,7 @@ fn annotate(annotator: &mut Annotator<Written>, event: &Event, checker: &mut Che
         _ => {}
     }
     if let Event::Transaction(transaction) = event {
-        selected.end(transaction);
+        selected.note_end(transaction);
     }
     checker.event(event);
     while let Some(found) = checker.finding() {

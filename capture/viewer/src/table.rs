@@ -57,7 +57,7 @@ enum Folders {
 }
 
 impl FoldersByName {
-    fn take(&mut self, row: &Row) {
+    fn add_row(&mut self, row: &Row) {
         let folders = self.0.entry(row.file).or_insert(Folders::One(row.folder));
         if *folders != Folders::One(row.folder) {
             *folders = Folders::Several;
@@ -223,7 +223,7 @@ impl Table {
             self.left_out += 1;
             return;
         }
-        self.files.take(row);
+        self.files.add_row(row);
         let kind = self.number(&row.kind);
         let is_in = self.blocks.last_mut().is_some_and(|block| block.push(row, kind));
         if !is_in {

@@ -34,14 +34,14 @@ pub(crate) struct Timeline {
 pub(crate) fn timeline(table: &Table, traffic: &mut Traffic, filter: &Filter) -> Timeline {
     let of_any_time = filter.of_any_time();
     let is_all = of_any_time == Filter::default();
-    let mut series = if is_all { traffic.all().clone() } else { traffic.all().emptied() };
+    let mut series = if is_all { traffic.unfiltered_series().clone() } else { traffic.unfiltered_series().emptied() };
     let mut connections = HashSet::new();
     for (_, row) in table.matching(&of_any_time) {
         connections.insert(row.kind.connection);
-        take(&mut series, &row, table.last);
+        add_row(&mut series, &row, table.last);
     }
     let notes = if is_all { Vec::new() } else { traffic.select(&mut series, &of_any_time, table, &connections) };
-    series.end(table.last);
+    series.end_at(table.last);
     let [since_ns, until_ns] = filter.times(table.first);
     Timeline {
         charts: report::timeline(&series, table.first),
@@ -55,7 +55,7 @@ pub(crate) fn timeline(table: &Table, traffic: &mut Traffic, filter: &Filter) ->
     }
 }
 
-fn take(series: &mut TimeSeries, row: &Row, last: u64) {
+fn add_row(series: &mut TimeSeries, row: &Row, last: u64) {
     if row.is_waiting() {
         series.unanswered(row.time, row.ended.unwrap_or(last));
     } else if let (Some(_), Some(reply)) = (row.reply, row.ended) {

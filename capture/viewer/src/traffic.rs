@@ -77,7 +77,7 @@ impl Traffic {
     }
 
     /// Counts for a filter that selects everything.
-    pub(crate) const fn all(&self) -> &TimeSeries {
+    pub(crate) const fn unfiltered_series(&self) -> &TimeSeries {
         &self.series
     }
 

@@ -32,7 +32,7 @@ struct Exported {
 }
 
 impl Exported {
-    fn add<T: JsonSchema>(&mut self, name: &'static str) {
+    fn add_type<T: JsonSchema>(&mut self, name: &'static str) {
         let schema = self.generator.subschema_for::<T>().to_value();
         self.types.push((name, schema));
     }
@@ -109,16 +109,16 @@ fn comment(schema: &Value, is_own: bool, indent: &str) -> String {
 
 /// The headings of the page's tables.
 fn headings() -> String {
-    fn of<C: Column>(name: &str, columns: &[C]) -> String {
+    fn format_headings<C: Column>(name: &str, columns: &[C]) -> String {
         let each = columns.iter().map(|column| format!("  {},\n", serde_json::to_string(column.heading()).unwrap()));
         format!("\nexport const {name}: readonly Heading[] = [\n{}];\n", each.collect::<String>())
     }
     let name = serde_json::to_string(&groups::NAME).unwrap();
     [
-        of("RPC_COLUMNS", &table::COLUMNS),
+        format_headings("RPC_COLUMNS", &table::COLUMNS),
         format!("\nexport const GROUP_NAME: Heading = {name};\n"),
-        of("GROUP_COLUMNS", &groups::COLUMNS),
-        of("FINDING_COLUMNS", &findings::COLUMNS),
+        format_headings("GROUP_COLUMNS", &groups::COLUMNS),
+        format_headings("FINDING_COLUMNS", &findings::COLUMNS),
     ]
     .concat()
 }
@@ -126,18 +126,18 @@ fn headings() -> String {
 fn generated() -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut exported = Exported { generator, types: Vec::new() };
-    exported.add::<Progress>("Progress");
-    exported.add::<ShownDiagnosis<'_>>("Diagnosis");
-    exported.add::<ShownRow<'_>>("Row");
-    exported.add::<ShownGroup>("Group");
-    exported.add::<ShownFindings<'_>>("Findings");
-    exported.add::<Timeline>("Timeline");
-    exported.add::<Explained>("Explained");
-    exported.add::<Notable>("Notable");
-    exported.add::<Stepped>("Stepped");
-    exported.add::<Format>("SaveFormat");
-    exported.add::<Query>("Query");
-    exported.add::<Heading>("Heading");
+    exported.add_type::<Progress>("Progress");
+    exported.add_type::<ShownDiagnosis<'_>>("Diagnosis");
+    exported.add_type::<ShownRow<'_>>("Row");
+    exported.add_type::<ShownGroup>("Group");
+    exported.add_type::<ShownFindings<'_>>("Findings");
+    exported.add_type::<Timeline>("Timeline");
+    exported.add_type::<Explained>("Explained");
+    exported.add_type::<Notable>("Notable");
+    exported.add_type::<Stepped>("Stepped");
+    exported.add_type::<Format>("SaveFormat");
+    exported.add_type::<Query>("Query");
+    exported.add_type::<Heading>("Heading");
     let own = exported.generator.take_definitions(false);
     let records = schema::of_all();
     let definition = |name: &str| own.get(name).or_else(|| records["$defs"].get(name)).unwrap();
@@ -170,7 +170,7 @@ const ELSEWHERE: [&str; 4] = ["connection", "rdma_xid", "call_file", "reply_file
 
 #[test]
 fn the_rpc_table_has_each_column_of_the_text_tables() {
-    let tables = text_tables::all();
+    let tables = text_tables::list_tables();
     let of_rpcs = || tables.iter().filter(|table| table.record == "transaction");
     for table in of_rpcs() {
         for column in &table.columns {

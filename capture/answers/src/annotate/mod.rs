@@ -175,7 +175,7 @@ impl<W: Write> Annotator<W> {
             }
         }
         for packet in steps.packets.iter().filter(|packet| packet.is_discarded) {
-            if self.held(packet.first.frame).is_none() {
+            if self.find_buffered(packet.first.frame).is_none() {
                 self.annotated.left_out += 1;
                 continue;
             }
@@ -186,7 +186,7 @@ impl<W: Write> Annotator<W> {
     }
 
     fn packet(&mut self, frame: u64, comment: PacketComment) {
-        let Some(held) = self.held(frame) else {
+        let Some(held) = self.find_buffered(frame) else {
             self.annotated.left_out += 1;
             return;
         };
@@ -202,7 +202,7 @@ impl<W: Write> Annotator<W> {
     }
 
     /// A frame that was not written yet.
-    fn held(&mut self, frame: u64) -> Option<&mut HeldFrame> {
+    fn find_buffered(&mut self, frame: u64) -> Option<&mut HeldFrame> {
         let first = self.held.front()?.frame.number;
         self.held.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)
     }
@@ -231,7 +231,7 @@ impl<W: Write> Annotator<W> {
     /// Comments on a frame of an RPC, before all other comments on the frame.
     fn comment_on_rpc(&mut self, frame: u64, write: impl FnOnce(&mut String) -> fmt::Result) {
         self.comment(frame, write);
-        if let Some(held) = self.held(frame)
+        if let Some(held) = self.find_buffered(frame)
             && let Some(text) = held.comments.pop()
         {
             held.comments.insert(held.rpcs.min(held.comments.len()), text);
@@ -243,7 +243,7 @@ impl<W: Write> Annotator<W> {
         self.annotated.comments += 1;
         let mut text = String::with_capacity(COMMENT);
         // Writing to a String does not fail.
-        match self.held(frame) {
+        match self.find_buffered(frame) {
             Some(held) => {
                 let _ = write(&mut text);
                 held.comments.push(text);
@@ -388,13 +388,13 @@ fn moved(text: &mut String, operation: &str, octets: u64) -> fmt::Result {
 /// The phases that took time, if there are several.
 fn phases(text: &mut String, transaction: &Transaction) -> fmt::Result {
     let Ok(phases) = &transaction.phases else { return Ok(()) };
-    let parts = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
+    let parts = Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0);
     if parts.clone().count() < 2 {
         return Ok(());
     }
     for (index, phase) in parts.enumerate() {
         text.push_str(if index == 0 { "; ms by phase: " } else { ", " });
-        write!(text, "{} {}", phase.name(), Milliseconds(phases.of(phase)))?;
+        write!(text, "{} {}", phase.name(), Milliseconds(phases.phase_time(phase)))?;
     }
     Ok(())
 }

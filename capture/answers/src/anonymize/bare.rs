@@ -28,7 +28,7 @@ pub(super) struct BareFrame<'a> {
 
 impl<'a> BareFrame<'a> {
     /// Finds the innermost packet of `frame`. A frame without a packet stays unchanged, and is not understood.
-    pub(super) fn of(frame: &Frame<'a>) -> Self {
+    pub(super) fn from_frame(frame: &Frame<'a>) -> Self {
         let (network, is_inside) = link::network_of_packet(frame);
         let (link, octets) = match network {
             Network::Ipv4(_) | Network::Ipv6(_) | Network::Grh(_) if frame.link == ETHERNET && !is_inside => {

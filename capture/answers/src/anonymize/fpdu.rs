@@ -14,7 +14,7 @@ use rpcrdma_dissector::packets::{
     mpa::{self, CRC_LEN, LENGTH_LEN, Markers, Setup},
 };
 
-use super::octets::{keep, keep_private_data, put};
+use super::octets::{keep, keep_private_data, write_octets};
 
 /// A Read Request's body: handles, offsets and a length (RFC 5040 section 4.4).
 const READ_REQUEST: usize = 28;
@@ -51,12 +51,12 @@ impl StreamUnit {
     }
 
     /// Maximum memory used, in octets: the original, the replacement of the data, and the copy.
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn memory_used(&self) -> usize {
         size_of::<Self>() + 3 * self.original.len()
     }
 
     /// The place after the last octet.
-    pub(super) const fn end(&self) -> u64 {
+    pub(super) const fn end_position(&self) -> u64 {
         self.place + self.original.len() as u64
     }
 
@@ -70,7 +70,7 @@ impl StreamUnit {
     }
 
     /// Replaces the data of the DDP segment, unless a part of the copy has been written.
-    pub(super) fn put(&mut self, data: Vec<u8>) {
+    pub(super) fn replace_data(&mut self, data: Vec<u8>) {
         if self.copy.is_none() {
             self.data = Some(data);
         }
@@ -119,7 +119,7 @@ fn fpdu(place: u64, from: &[u8], markers: Markers, data: &[u8]) -> Vec<u8> {
             keep(from, &mut to, marker);
             continue;
         }
-        put(&mut to, at, &[octets.next().unwrap_or_default()]);
+        write_octets(&mut to, at, &[octets.next().unwrap_or_default()]);
         at += 1;
     }
     let is_whole = markers.fpdu_length(place, from) == Some(from.len());
@@ -131,7 +131,7 @@ fn fpdu(place: u64, from: &[u8], markers: Markers, data: &[u8]) -> Vec<u8> {
             (false, [0, 0, 0, 0]) => [0; CRC_LEN],
             (false, _) => right.map(|octet| !octet),
         };
-        put(&mut to, covered.len(), &written);
+        write_octets(&mut to, covered.len(), &written);
     }
     to
 }
@@ -152,7 +152,7 @@ fn content(from: &[u8], data: &[u8]) -> Vec<u8> {
     match segment.opcode {
         Opcode::READ_REQUEST => keep(segment.data, body, 0..READ_REQUEST),
         Opcode::TERMINATE => terminate(segment.data, body),
-        _ => put(body, 0, data.get(..segment.data.len()).unwrap_or(data)),
+        _ => write_octets(body, 0, data.get(..segment.data.len()).unwrap_or(data)),
     }
     to
 }

@@ -9,7 +9,7 @@ use rpcrdma_dissector::service_port;
 
 use super::key::Replacer;
 use super::network::lids;
-use super::octets::{keep, keep_private_data, put};
+use super::octets::{keep, keep_private_data, write_octets};
 
 const DETH: usize = 8;
 const COMMUNICATION_MANAGEMENT: u8 = 0x07;
@@ -64,7 +64,7 @@ fn request(from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
     let is_ipv4 = from.get(addresses + 1).is_some_and(|version| version >> 4 == 4);
     for at in [addresses + 4, addresses + 20] {
         match from.get(at + 12..).and_then(|rest| rest.first_chunk()) {
-            Some(address) if is_ipv4 => put(to, at + 12, &replacer.ipv4(*address)),
+            Some(address) if is_ipv4 => write_octets(to, at + 12, &replacer.ipv4(*address)),
             _ => gid(from, to, at, replacer),
         }
     }
@@ -74,7 +74,7 @@ fn request(from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
 
 fn gid(from: &[u8], to: &mut [u8], at: usize, replacer: &mut Replacer) {
     if let Some(gid) = from.get(at..).and_then(|rest| rest.first_chunk()) {
-        put(to, at, &replacer.ipv6(*gid));
+        write_octets(to, at, &replacer.ipv6(*gid));
     }
 }
 

@@ -139,7 +139,7 @@ enum NotUnderstood {
 }
 
 impl NotUnderstood {
-    fn of(frame: &Frame<'_>) -> Self {
+    fn from_frame(frame: &Frame<'_>) -> Self {
         match link::decode(frame) {
             Content::InfiniBand(_) => Self::Packet,
             Content::Tcp(segment) => {
@@ -210,9 +210,9 @@ impl<W: Write> Anonymizer<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
-        let BareFrame { link, octets, length } = BareFrame::of(frame);
+        let BareFrame { link, octets, length } = BareFrame::from_frame(frame);
         let bare = Frame { link, data: &octets, length, ..*frame };
-        let layout = FrameLayout::of(&bare).ok_or_else(|| NotUnderstood::of(frame));
+        let layout = FrameLayout::from_frame(&bare).ok_or_else(|| NotUnderstood::from_frame(frame));
         self.octets += octets.len();
         let (number, time, octets) = (frame.number, frame.time, octets.into_owned());
         self.held.push_back(UnreadFrame { number, time, link, octets, length, layout, data: None });
@@ -231,7 +231,7 @@ impl<W: Write> Anonymizer<W> {
                     self.connection(number, &report.connection);
                 }
             }
-            Event::Framed(framed) => self.streams.add(framed),
+            Event::Framed(framed) => self.streams.add_part(framed),
             Event::Rejected(rejected) => self.pair(rejected.from, rejected.to),
             Event::UnansweredRequest(request) if request.is_for_rpc => self.pair(request.from, request.to),
             Event::Message(message) => self.message(message),
@@ -266,7 +266,7 @@ impl<W: Write> Anonymizer<W> {
     fn message(&mut self, message: &Message) {
         let data = message::send(message, &self.replacer);
         let stream = StreamName { connection: message.connection, sender: message.sender };
-        self.put(stream, message.placements(), &data);
+        self.write_replacement(stream, message.placements(), &data);
         let Ok(decoded) = message.decode() else { return };
         let Some(direction) = message.direction().filter(|_| decoded.header.place() == PayloadPlace::Chunk) else {
             return;
@@ -315,7 +315,7 @@ impl<W: Write> Anonymizer<W> {
                     payload.truncate(usize::try_from(lengths.payload).unwrap_or(usize::MAX));
                     let known = RpcContext { is_whole: payload.len() as u64 == lengths.payload, ..known };
                     let data = message::rpc(xid, &payload, known, &lengths, &self.replacer);
-                    self.put(stream, &placements, &data);
+                    self.write_replacement(stream, &placements, &data);
                 }
                 None => self.anonymized.overwritten += 1,
             }
@@ -343,11 +343,11 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// Writes octets to the packets or FPDUs that carried the replaced octets.
-    fn put(&mut self, stream: StreamName, placements: &[FramePlacement], octets: &[u8]) {
+    fn write_replacement(&mut self, stream: StreamName, placements: &[FramePlacement], octets: &[u8]) {
         for placement in placements {
             let Ok(at) = usize::try_from(placement.at) else { continue };
             let octets = octets.get(at..).unwrap_or_default();
-            if self.streams.put(stream, placement, octets) {
+            if self.streams.replace_data(stream, placement, octets) {
                 continue;
             }
             let Some(held) = self.place(placement.frame).and_then(|place| self.held.get_mut(place)) else { continue };
@@ -463,9 +463,9 @@ impl UnreadFrame {
 
 impl FrameLayout {
     /// Finds the parts of a frame; `None` if some header is not understood.
-    fn of(frame: &Frame<'_>) -> Option<Self> {
-        let packet = PacketLayout::of(frame).map(Self::Packet);
-        packet.or_else(|| SegmentLayout::of(frame).map(Self::Segment))
+    fn from_frame(frame: &Frame<'_>) -> Option<Self> {
+        let packet = PacketLayout::from_frame(frame).map(Self::Packet);
+        packet.or_else(|| SegmentLayout::from_frame(frame).map(Self::Segment))
     }
 }
 

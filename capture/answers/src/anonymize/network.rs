@@ -5,7 +5,7 @@ use rpcrdma_dissector::link::{self, Lrh, Network, NextHeader};
 
 use super::bare::INFINIBAND;
 use super::key::Replacer;
-use super::octets::{keep, put};
+use super::octets::{keep, write_octets};
 use crate::export::capture_file::ETHERNET;
 use crate::export::tcp;
 
@@ -45,7 +45,7 @@ pub(super) enum NetworkKind {
 
 impl NetworkLayout {
     /// Finds the network layer; `None` if the frame is neither Ethernet nor InfiniBand, or the network layer is of another kind.
-    pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
+    pub(super) fn from_frame(frame: &Frame<'_>) -> Option<Self> {
         match frame.link {
             ETHERNET => Self::in_ethernet(frame),
             INFINIBAND => Self::in_infiniband(frame.data),
@@ -75,7 +75,7 @@ impl NetworkLayout {
     }
 
     /// Offset of the first octet after the network header. IPv6 is taken to have no extension headers.
-    pub(super) const fn end(self) -> usize {
+    pub(super) const fn end_offset(self) -> usize {
         self.at
             + match self.kind {
                 NetworkKind::Ipv4 => IPV4,
@@ -95,7 +95,7 @@ impl NetworkLayout {
             LinkKind::Ethernet => {
                 for at in [0, MAC] {
                     let address: [u8; MAC] = *from.get(at..)?.first_chunk()?;
-                    put(to, at, &replacer.mac_address(address));
+                    write_octets(to, at, &replacer.mac_address(address));
                 }
                 // Tags, and the ethertype.
                 keep(from, to, 2 * MAC..self.at);
@@ -111,13 +111,13 @@ impl NetworkLayout {
                 // Up to the checksum.
                 keep(from, to, at..at + 10);
                 for at in [at + 12, at + 16] {
-                    put(to, at, &replacer.ipv4(*from.get(at..)?.first_chunk()?));
+                    write_octets(to, at, &replacer.ipv4(*from.get(at..)?.first_chunk()?));
                 }
             }
             NetworkKind::Ipv6 | NetworkKind::Grh => {
                 keep(from, to, at..at + 8);
                 for at in [at + 8, at + 24] {
-                    put(to, at, &replacer.ipv6(*from.get(at..)?.first_chunk()?));
+                    write_octets(to, at, &replacer.ipv6(*from.get(at..)?.first_chunk()?));
                 }
             }
             NetworkKind::Absent => {}
@@ -140,7 +140,7 @@ impl NetworkLayout {
             _ => self.at + 8..self.at + IPV6,
         };
         let pseudo = sum(octets.get(addresses)?, u32::from(protocol) + u32::try_from(length).ok()?);
-        let start = self.end();
+        let start = self.end_offset();
         Some(sum(octets.get(start..start.checked_add(length)?)?, u32::from(pseudo)))
     }
 }
@@ -149,7 +149,7 @@ impl NetworkLayout {
 pub(super) fn lids(from: &[u8], to: &mut [u8], places: [usize; 2], replacer: &mut Replacer) -> Option<()> {
     for at in places {
         let lid = u16::from_be_bytes(*from.get(at..)?.first_chunk()?);
-        put(to, at, &replacer.lid(lid).to_be_bytes());
+        write_octets(to, at, &replacer.lid(lid).to_be_bytes());
     }
     Some(())
 }
@@ -161,14 +161,14 @@ pub(super) fn checksum(from: &[u8], to: &mut [u8], at: usize, sum_of: impl Fn(&[
     if original == 0 {
         return;
     }
-    put(to, at, &[0, 0]);
+    write_octets(to, at, &[0, 0]);
     let Some((before, after)) = sum_of(from).zip(sum_of(to)) else { return };
     let right = match !after {
         0 => 0xffff,
         right => right,
     };
     let checksum = if before == 0xffff { right } else { right ^ 0x5555 };
-    put(to, at, &checksum.to_be_bytes());
+    write_octets(to, at, &checksum.to_be_bytes());
 }
 
 /// The one's complement sum of RFC 1071.

@@ -14,7 +14,7 @@ use rpcrdma_dissector::{Address, CrcVerdict, Frame, verify_crc};
 use super::key::Replacer;
 use super::management;
 use super::network::{NetworkLayout, checksum};
-use super::octets::{keep, put};
+use super::octets::{keep, write_octets};
 
 const UDP: usize = 8;
 const UDP_PROTOCOL: u8 = 17;
@@ -46,10 +46,10 @@ pub(super) struct PacketLayout {
 
 impl PacketLayout {
     /// Finds the parts of a frame; `None` if some header is not understood.
-    pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
+    pub(super) fn from_frame(frame: &Frame<'_>) -> Option<Self> {
         let Content::InfiniBand(packet) = link::decode(frame) else { return None };
-        let network = NetworkLayout::of(frame)?;
-        let transport = network.end() + if network.is_ip() { UDP } else { 0 };
+        let network = NetworkLayout::from_frame(frame)?;
+        let transport = network.end_offset() + if network.is_ip() { UDP } else { 0 };
         // Nothing else is in between: an encapsulation, an extension header.
         if !core::ptr::eq(frame.data.get(transport..)?.as_ptr(), packet.octets.as_ptr()) {
             return None;
@@ -127,10 +127,10 @@ impl PacketLayout {
 /// Writes the ICRC at `at`, and the VCRC after the ICRC if the frame has one: right if the original was right, and wrong otherwise.
 fn crcs(CrcVerdict { icrc, vcrc }: CrcVerdict, frame: &Frame<'_>, to: &mut [u8], at: usize) {
     if let Some(right) = right_icrc(&Frame { data: to, ..*frame }) {
-        put(to, at, &(if icrc { right } else { !right }).to_le_bytes());
+        write_octets(to, at, &(if icrc { right } else { !right }).to_le_bytes());
     }
     // It covers the ICRC.
     if let Some((is_right, right)) = vcrc.zip(right_vcrc(&Frame { data: to, ..*frame })) {
-        put(to, at + ICRC_LEN, &(if is_right { right } else { !right }).to_le_bytes());
+        write_octets(to, at + ICRC_LEN, &(if is_right { right } else { !right }).to_le_bytes());
     }
 }

@@ -41,10 +41,10 @@ pub(super) struct SegmentLayout {
 
 impl SegmentLayout {
     /// Finds the parts of a frame; `None` if some header is not understood.
-    pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
+    pub(super) fn from_frame(frame: &Frame<'_>) -> Option<Self> {
         let Content::Tcp(segment) = link::decode(frame) else { return None };
-        let network = NetworkLayout::of(frame).filter(|network| network.is_ip())?;
-        let start = network.end();
+        let network = NetworkLayout::from_frame(frame).filter(|network| network.is_ip())?;
+        let start = network.end_offset();
         let header_length = usize::from(*frame.data.get(start + 12)? >> 4) * 4;
         let header = start..(start + header_length).min(frame.data.len());
         let data = header.end..header.end.checked_add(segment.octets.len())?;

@@ -67,7 +67,7 @@ impl Streams {
     }
 
     /// Takes octets of a stream that belong together.
-    pub(super) fn add(&mut self, framed: &FramedPart) {
+    pub(super) fn add_part(&mut self, framed: &FramedPart) {
         let Some(flow) = flow(framed.ends, framed.from) else { return };
         let is_refusal = framed.kind == FramedKind::Setup
             && Setup::decode(&framed.octets).is_some_and(|setup| setup.is_reply && setup.rejected);
@@ -83,10 +83,10 @@ impl Streams {
             names.push(name);
         }
         let unit = StreamUnit::new(framed);
-        self.octets += unit.held();
+        self.octets += unit.memory_used();
         let place = unit.place;
         if let Some(before) = self.units.entry(name).or_default().insert(place, unit) {
-            self.octets = self.octets.saturating_sub(before.held());
+            self.octets = self.octets.saturating_sub(before.memory_used());
         } else {
             self.order.push_back((flow, name, place));
         }
@@ -99,7 +99,7 @@ impl Streams {
         let Some((flow, name, place)) = self.order.pop_front() else { return };
         let Some(units) = self.units.get_mut(&name) else { return };
         if let Some(unit) = units.remove(&place) {
-            self.octets = self.octets.saturating_sub(unit.held());
+            self.octets = self.octets.saturating_sub(unit.memory_used());
         }
         if units.is_empty() {
             self.units.remove(&name);
@@ -123,12 +123,12 @@ impl Streams {
     }
 
     /// Replaces the data that an FPDU carries for a message. Returns `false` if no such FPDU is known.
-    pub(super) fn put(&mut self, stream: StreamName, placement: &FramePlacement, octets: &[u8]) -> bool {
+    pub(super) fn replace_data(&mut self, stream: StreamName, placement: &FramePlacement, octets: &[u8]) -> bool {
         let Some(unit) = self.unit(stream, placement.place) else { return false };
         let Some(mut data) = unit.data(placement.part) else { return false };
         data.fill(0);
         data.iter_mut().zip(octets).for_each(|(to, from)| *to = *from);
-        unit.put(data);
+        unit.replace_data(data);
         true
     }
 
@@ -156,7 +156,7 @@ impl Streams {
 
 /// Writes the part of a unit that a segment holds into the copy of the segment's data.
 fn overlay(unit: &mut StreamUnit, start: u64, original: &[u8], copy: &mut [u8]) {
-    let (first, end) = (unit.place.max(start), unit.end().min(start.saturating_add(original.len() as u64)));
+    let (first, end) = (unit.place.max(start), unit.end_position().min(start.saturating_add(original.len() as u64)));
     if first >= end {
         return;
     }

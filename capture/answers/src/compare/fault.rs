@@ -16,7 +16,7 @@ pub(super) struct FaultCount {
 
 impl FaultCount {
     /// Takes the next RPC.
-    pub(super) fn put(&mut self, is_faulty: bool) {
+    pub(super) fn add_rpc(&mut self, is_faulty: bool) {
         self.known += 1;
         self.faulty += u64::from(is_faulty);
         self.runs += u64::from(is_faulty && !self.is_last_faulty);
@@ -24,7 +24,7 @@ impl FaultCount {
     }
 
     /// Adds the counts of another operation. A total has no runs: a total is judged only if one side has no fault, and then runs do not count.
-    pub(super) const fn add(&mut self, other: Self) {
+    pub(super) const fn add_counts(&mut self, other: Self) {
         self.known += other.known;
         self.faulty += other.faulty;
     }
@@ -157,11 +157,11 @@ mod tests {
         let (mut left, mut rest) = (faulty, known - faulty);
         while left + rest > 0 {
             for _ in 0..run.min(left) {
-                count.put(true);
+                count.add_rpc(true);
             }
             left -= run.min(left);
             if rest > 0 {
-                count.put(false);
+                count.add_rpc(false);
                 rest -= 1;
             }
         }

@@ -48,14 +48,14 @@ impl Comparand {
             self.left_out += 1;
             return;
         }
-        self.operations.entry(name).or_default().take(transaction);
+        self.operations.entry(name).or_default().add_rpc(transaction);
     }
 
     /// Takes a connection.
     pub const fn connection(&mut self, report: &Report) {
         if report.number.is_some() {
-            self.packets.put(&report.counts.active);
-            self.packets.put(&report.counts.passive);
+            self.packets.add_counts(&report.counts.active);
+            self.packets.add_counts(&report.counts.passive);
         }
     }
 
@@ -65,7 +65,7 @@ impl Comparand {
     }
 
     /// Takes the time of the last frame.
-    pub const fn end(&mut self, last: Time) {
+    pub const fn end_at(&mut self, last: Time) {
         self.ended = last;
     }
 }
@@ -112,7 +112,7 @@ impl Comparison {
             let sides = [before, after].map(|side| (side.operations.get(name), side.ended));
             let (compared, faults) = ComparedOperation::new(name, sides, tolerance);
             operations.push(compared);
-            totals.iter_mut().zip(&faults).for_each(|(total, faults)| total.add(faults));
+            totals.iter_mut().zip(&faults).for_each(|(total, faults)| total.add_counts(faults));
         }
         let tests: Vec<Chance> = operations.iter().flat_map(ComparedOperation::tests).collect();
         let limit = Limit::of_all(&tests);

@@ -27,16 +27,16 @@ pub(super) struct PerOperation {
 }
 
 impl PerOperation {
-    pub(super) fn take(&mut self, transaction: &Transaction) {
+    pub(super) fn add_rpc(&mut self, transaction: &Transaction) {
         self.faults.rpcs += 1;
         self.take_answer(transaction);
         if let Some(status) = transaction.status {
-            self.faults.failed.put(status.is_failure());
+            self.faults.failed.add_rpc(status.is_failure());
         }
         match &transaction.recovery {
-            Ok(recovery) => self.faults.retransmitted.put(recovery.resent_packets > 0),
+            Ok(recovery) => self.faults.retransmitted.add_rpc(recovery.resent_packets > 0),
             // Of several copies of the reply, nothing shows which one arrived.
-            Err(NotTimed::ArrivalUnknown) => self.faults.retransmitted.put(true),
+            Err(NotTimed::ArrivalUnknown) => self.faults.retransmitted.add_rpc(true),
             Err(_) => {}
         }
         match transaction.latency() {
@@ -46,24 +46,24 @@ impl PerOperation {
             }
             None => self.faults.latency_unknown += u64::from(transaction.reply.is_some()),
         }
-        self.moved.put(transaction.read_octets, transaction.write_octets);
+        self.moved.add_octets(transaction.read_octets, transaction.write_octets);
         for (half, forms) in [(&transaction.call, &mut self.calls), (&transaction.reply, &mut self.replies)] {
             if let Some(Half { form, message: Ok(_), .. }) = half {
-                forms.put(*form);
+                forms.count_form(*form);
             }
         }
     }
 
     /// RPCs of these latencies, with their failures.
     #[cfg(test)]
-    pub(super) fn of(rpcs: &[(u64, bool)]) -> Self {
+    pub(super) fn from_rpcs(rpcs: &[(u64, bool)]) -> Self {
         let mut operation = Self::default();
         operation.faults.rpcs = rpcs.len() as u64;
         for (latency, is_failed) in rpcs {
             operation.latency.record(*latency);
             operation.latencies.record(*latency);
-            operation.faults.unanswered.put(false);
-            operation.faults.failed.put(*is_failed);
+            operation.faults.unanswered.add_rpc(false);
+            operation.faults.failed.add_rpc(*is_failed);
         }
         operation
     }
@@ -71,14 +71,14 @@ impl PerOperation {
     fn take_answer(&mut self, transaction: &Transaction) {
         let Some(call) = &transaction.call else { return };
         match transaction.waiting {
-            _ if transaction.reply.is_some() => self.faults.unanswered.put(false),
+            _ if transaction.reply.is_some() => self.faults.unanswered.add_rpc(false),
             // The reply may be among the packets that are missing.
             Some(Waiting { owed: Owed::Unknown(reason), .. }) if !is_reply_missing(reason) => {}
             None => {}
             Some(Waiting { end: WaitEnd::Capture, .. }) if self.waiting.len() < WAITING => {
                 self.waiting.push(call.stamp.time);
             }
-            Some(_) => self.faults.unanswered.put(true),
+            Some(_) => self.faults.unanswered.add_rpc(true),
         }
     }
 
@@ -90,7 +90,7 @@ impl PerOperation {
             if slowest.is_some_and(|slowest| ended.0.saturating_sub(called.0) <= slowest) {
                 faults.waiting += 1;
             } else {
-                faults.unanswered.put(true);
+                faults.unanswered.add_rpc(true);
             }
         }
         faults
@@ -119,12 +119,12 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Adds the faults of another operation.
-    pub(super) const fn add(&mut self, other: &Self) {
+    pub(super) const fn add_counts(&mut self, other: &Self) {
         self.rpcs += other.rpcs;
-        self.unanswered.add(other.unanswered);
+        self.unanswered.add_counts(other.unanswered);
         self.waiting += other.waiting;
-        self.failed.add(other.failed);
-        self.retransmitted.add(other.retransmitted);
+        self.failed.add_counts(other.failed);
+        self.retransmitted.add_counts(other.retransmitted);
         self.latency_unknown += other.latency_unknown;
     }
 }
@@ -194,7 +194,7 @@ impl FaultChanges {
         Self { unanswered: FaultChange::UNKNOWN, failed: FaultChange::UNKNOWN, retransmitted: FaultChange::UNKNOWN };
 
     /// Compares each fault in the way of one operation, or of the total.
-    pub(super) fn of(
+    pub(super) fn compare_each(
         compare: fn(FaultCount, FaultCount, f64) -> FaultChange,
         before: &Faults,
         after: &Faults,
@@ -354,7 +354,7 @@ impl ComparedOperation {
         if let (Some(before), Some(after)) = (before, after) {
             let chances = Chances::new(&before.latencies, &after.latencies);
             (compared.significance, compared.p99_significance) = (chances.all, chances.tail);
-            compared.faults = FaultChanges::of(FaultChange::new, before_faults, after_faults, tolerance);
+            compared.faults = FaultChanges::compare_each(FaultChange::new, before_faults, after_faults, tolerance);
             compared.p50_change = compared.change(|side| side.p50_ns);
             compared.p99_change = compared.change(|side| side.p99_ns);
             compared.outcome = compared.outcome(tolerance);

@@ -125,7 +125,7 @@ impl Pair {
     /// values, so any dependence of all values counts too.
     fn compare_tail(&self, slowest: usize, all: &Self) -> Chance {
         let time = self.correlation_time_of_few().max(all.correlation_time_of_few());
-        let expected = slowest as f64 * self.shorter() as f64 / self.all();
+        let expected = slowest as f64 * self.shorter() as f64 / self.count_values();
         if slowest > 0 && expected / time < FEWEST_OF_TAIL { Chance::TOO_FEW } else { self.chance(time) }
     }
 
@@ -133,14 +133,14 @@ impl Pair {
         self.one.len().min(self.other.len())
     }
 
-    fn all(&self) -> f64 {
+    fn count_values(&self) -> f64 {
         (self.one.len() + self.other.len()) as f64
     }
 
     /// Chance of the difference, if `time` consecutive numbers are worth one. The variance is that of few numbers, so the
     /// distribution is Student's, turned into a normal one (Wallace, 1959).
     fn chance(&self, time: f64) -> Chance {
-        let (t, freedom) = (self.deviation / time.sqrt(), (self.all() / time - 2.0).max(1.0));
+        let (t, freedom) = (self.deviation / time.sqrt(), (self.count_values() / time - 2.0).max(1.0));
         let normal = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt();
         Chance::of_deviation(normal)
     }
@@ -174,7 +174,7 @@ impl Pair {
             lag += 2;
         }
         let neighbours = self.covariance(1) / variance;
-        let neighbours = (neighbours + 2.0 * (1.0 + 3.0 * neighbours) / self.all()).clamp(0.0, 0.99);
+        let neighbours = (neighbours + 2.0 * (1.0 + 3.0 * neighbours) / self.count_values()).clamp(0.0, 0.99);
         let time = time.max((1.0 + neighbours) / (1.0 - neighbours));
         time * (1.0 + 2.0 * time / shorter as f64)
     }

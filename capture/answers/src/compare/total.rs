@@ -16,7 +16,7 @@ pub(super) struct PacketCounts {
 
 impl PacketCounts {
     /// Adds the packets of one end.
-    pub(super) const fn put(&mut self, counts: &Counts) {
+    pub(super) const fn add_counts(&mut self, counts: &Counts) {
         self.all += counts.packets;
         self.sent_again += counts.retransmitted + counts.replaced;
     }
@@ -65,7 +65,7 @@ impl TotalObject {
 
 impl ComparedTotal {
     pub(super) fn new(before: &ComparedSide<'_>, after: &ComparedSide<'_>, tolerance: f64) -> Self {
-        let mut changes = FaultChanges::of(FaultChange::of_total, before.faults, after.faults, tolerance);
+        let mut changes = FaultChanges::compare_each(FaultChange::of_total, before.faults, after.faults, tolerance);
         let [before, after] = [before, after].map(|side| TotalObject::new(side.faults, side.packets));
         // The difference decides if a total is judged, so even one that is not judged counts as a test.
         let limit = Limit::of_all(&changes.tests(&before.faults, &after.faults));

@@ -106,7 +106,7 @@ fn columns<'a>(lives: &[ConnectionLife], times: ShownTimes) -> [Column<LifeLine<
 }
 
 pub(crate) fn text_columns() -> Vec<TextColumn> {
-    TextColumn::all(&columns(&[], ShownTimes::default()))
+    TextColumn::list_columns(&columns(&[], ShownTimes::default()))
 }
 
 /// Client, server and port.

@@ -43,7 +43,7 @@ impl RequestRun {
         self.last.time.0.saturating_sub(self.first.time.0)
     }
 
-    fn add(&mut self, count: u64, first: Stamp, last: Stamp) {
+    fn add_requests(&mut self, count: u64, first: Stamp, last: Stamp) {
         self.count += count;
         if first.frame < self.first.frame {
             self.first = first;
@@ -94,7 +94,7 @@ impl Attempts {
         let Some(requests) = self.requests(RequestKey { client: to, server: from, service }) else { return };
         requests.is_for_rpc |= is_for_rpc;
         *requests.kinds.entry(kind).or_default() += 1;
-        add(&mut requests.rejected, 1, stamp, stamp);
+        extend_run(&mut requests.rejected, 1, stamp, stamp);
     }
 
     pub(super) fn unanswered(&mut self, request: &UnansweredRequest) {
@@ -102,7 +102,7 @@ impl Attempts {
         let Some(requests) = self.requests(RequestKey { client: from, server: to, service }) else { return };
         requests.is_for_rpc |= is_for_rpc;
         requests.is_received |= is_received;
-        add(&mut requests.unanswered, asked.times.into(), asked.first, asked.last);
+        extend_run(&mut requests.unanswered, asked.times.into(), asked.first, asked.last);
     }
 
     /// Takes a connection with RPC-over-RDMA.
@@ -180,9 +180,9 @@ impl Attempts {
     }
 }
 
-fn add(run: &mut Option<RequestRun>, count: u64, first: Stamp, last: Stamp) {
+fn extend_run(run: &mut Option<RequestRun>, count: u64, first: Stamp, last: Stamp) {
     match run {
-        Some(run) => run.add(count, first, last),
+        Some(run) => run.add_requests(count, first, last),
         None => *run = Some(RequestRun { count, first, last }),
     }
 }

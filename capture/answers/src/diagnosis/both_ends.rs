@@ -21,7 +21,7 @@ pub(super) struct BothEndsTimes {
 
 impl BothEndsTimes {
     /// Takes the RPCs of a connection.
-    pub(super) fn take(&mut self, both: &BothEnds) {
+    pub(super) fn add_connection(&mut self, both: &BothEnds) {
         self.connections += 1;
         for EndLatencies { requester, responder, first } in &both.rpcs {
             self.rpcs += 1;

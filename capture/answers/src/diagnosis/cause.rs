@@ -139,7 +139,7 @@ pub struct RpcCauses {
 
 impl RpcCauses {
     /// Adds a cause that the RPC counts for.
-    pub(super) fn add(&mut self, cause: Cause, is_greatest: bool) {
+    pub(super) fn add_cause(&mut self, cause: Cause, is_greatest: bool) {
         self.counted.insert(cause);
         self.greatest.extend(is_greatest.then_some(cause));
     }

@@ -110,7 +110,7 @@ impl Judgement<'_> {
             let mut directions = self.gaps.directions.iter();
             directions.any(|hidden| (hidden.captured, hidden.missing) == (key.client, key.server))
         };
-        let mut ignored = self.attempts.ignored(self.summary.end());
+        let mut ignored = self.attempts.ignored(self.summary.capture_end());
         // The capture may lack the answer to a single request.
         ignored.retain(|(key, _, run)| !hides(key) && (run.count > 1 || self.gaps.packets == 0));
         let is_received = ignored.iter().all(|(_, requests, _)| requests.is_received);
@@ -203,7 +203,7 @@ impl Judgement<'_> {
             Some(cause @ (Cause::ServerNotListening | Cause::ConnectionRefused)) => {
                 self.attempts.refused_because(cause)
             }
-            Some(Cause::ConnectUnanswered) => self.attempts.ignored(self.summary.end()),
+            Some(Cause::ConnectUnanswered) => self.attempts.ignored(self.summary.capture_end()),
             _ => Vec::new(),
         };
         runs.iter().any(|(key, _, run)| self.attempts.is_last(key, run))

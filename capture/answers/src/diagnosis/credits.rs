@@ -84,8 +84,8 @@ impl CreditTerms {
         let (Some(Terms { granted, requested }), Some(wait)) = (terms, wait) else { return };
         let sum = if granted < requested { &mut self.of_responder } else { &mut self.of_requester };
         *sum = sum.saturating_add(wait);
-        self.granted.put(granted);
-        self.requested.put(requested);
+        self.granted.include_number(granted);
+        self.requested.include_number(requested);
     }
 
     /// The end that granted or asked for too little; `None` if both did at some time, or if that is not known.
@@ -116,7 +116,7 @@ impl CreditTerms {
 }
 
 impl Extent {
-    fn put(&mut self, number: u32) {
+    fn include_number(&mut self, number: u32) {
         let (least, most) = self.0.unwrap_or((number, number));
         self.0 = Some((least.min(number), most.max(number)));
     }

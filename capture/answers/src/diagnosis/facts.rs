@@ -95,7 +95,7 @@ pub(super) struct NotReady {
 }
 
 impl NotReady {
-    fn take(&mut self, refused: Option<RefusedCall>) {
+    fn add_refusal(&mut self, refused: Option<RefusedCall>) {
         self.times += 1;
         if let Some(RefusedCall { taken, granted, .. }) = refused {
             self.granted = Some(self.granted.map_or(granted, |least| least.min(granted)));
@@ -140,7 +140,7 @@ pub(super) struct TwoClocks {
 }
 
 impl TwoClocks {
-    fn take(&mut self, report: &Report, late: Side) {
+    fn add_connection(&mut self, report: &Report, late: Side) {
         self.connections += 1;
         self.late_packets += report.counts.get(late).acknowledged.before;
         if self.ends.len() < KEYS {
@@ -170,7 +170,7 @@ impl UnknownAgain {
         }
     }
 
-    fn add(&mut self, other: Self) {
+    fn add_counts(&mut self, other: Self) {
         self.packets += other.packets;
         self.since = [self.since, other.since].into_iter().flatten().min();
         self.frames.extend(other.frames);
@@ -239,13 +239,13 @@ impl Facts {
         self.cut_setups += u64::from(is_cut(Side::Active) || is_cut(Side::Passive));
         self.packets += active.packets + passive.packets;
         self.copies += active.duplicates + passive.duplicates;
-        report.late_clock.iter().for_each(|late| self.two_clocks.take(report, *late));
-        report.both_ends.iter().for_each(|both| self.both_ends.take(both));
+        report.late_clock.iter().for_each(|late| self.two_clocks.add_connection(report, *late));
+        report.both_ends.iter().for_each(|both| self.both_ends.add_connection(both));
         report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let again = self.again.remove(&number).unwrap_or_default();
         if !report.connection.set_up {
-            self.joined_again.add(again);
+            self.joined_again.add_counts(again);
         }
         let rpcs = self.open.remove(&number).unwrap_or_default();
         let Some(agreement) = report.connection.agreement() else { return };
@@ -293,7 +293,7 @@ impl Facts {
 
     /// Takes a failure. Returns true for the first failure.
     pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) -> bool {
-        let is_first = self.failed.add(1, subject);
+        let is_first = self.failed.add_rpc(1, subject);
         let key = (subject.operation.clone(), failure);
         if self.failures.len() < KEYS || self.failures.contains_key(&key) {
             *self.failures.entry(key).or_default() += 1;
@@ -324,7 +324,7 @@ impl Facts {
 
     pub(super) fn recovered(&mut self, recovered: &Recovered) {
         let Recovered { from, kind, .. } = *recovered;
-        self.losses.take(recovered);
+        self.losses.add_recovery(recovered);
         self.recalls.recovered(recovered);
         let is_unknown = recovered.xid.is_none() && recovered.again_for == Some(AgainFor::Loss);
         if is_unknown && (self.again.len() < CONNECTIONS || self.again.contains_key(&recovered.connection)) {
@@ -333,7 +333,7 @@ impl Facts {
         let has_room = self.not_ready.len() < KEYS || self.not_ready.contains_key(&from);
         match kind {
             RecoveryKind::NotReady { .. } if has_room => {
-                self.not_ready.entry(from).or_default().take(recovered.refused);
+                self.not_ready.entry(from).or_default().add_refusal(recovered.refused);
             }
             RecoveryKind::Failed if self.refused.len() < CONNECTIONS => {
                 self.refused.entry(recovered.connection).or_insert((recovered.stamp.frame, from));
@@ -343,7 +343,7 @@ impl Facts {
     }
 
     pub(super) fn finding(&mut self, found: &Found) {
-        if found.severity != Severity::Error || found.known().is_some() {
+        if found.severity != Severity::Error || found.accepted_deviation().is_some() {
             return;
         }
         let key = (found.rule.slug, found.broken_by());

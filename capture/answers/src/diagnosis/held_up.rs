@@ -69,13 +69,13 @@ pub(super) struct DataWaits {
 
 impl HeldUp {
     /// Adds the waits of an RPC, and their causes to `causes`.
-    pub(super) fn take(&mut self, waits: &DataWaits, subject: impl Fn() -> RpcSubject, causes: &mut RpcCauses) {
+    pub(super) fn add_waits(&mut self, waits: &DataWaits, subject: impl Fn() -> RpcSubject, causes: &mut RpcCauses) {
         let DataWaits { read, written, requester, responder } = *waits;
         let congested = read.congested.saturating_add(written.congested);
         let full = read.full.saturating_add(written.full);
         if congested >= SLOW {
-            self.congestion.add(read.congestion);
-            self.congestion.add(written.congestion);
+            self.congestion.add_counts(read.congestion);
+            self.congestion.add_counts(written.congestion);
         }
         let is_read = |read: u64, written: u64| read >= written;
         let amounts = [
@@ -95,7 +95,8 @@ impl HeldUp {
         for (tally, amount, cause, is_read, how) in amounts {
             if amount >= SLOW {
                 let (from, to) = if is_read { (requester, responder) } else { (responder, requester) };
-                causes.add(cause, tally.add_with(amount, &subject(), || format!("data from {from} to {to} {how}")));
+                causes
+                    .add_cause(cause, tally.add_with(amount, &subject(), || format!("data from {from} to {to} {how}")));
             }
         }
     }

@@ -63,9 +63,9 @@ pub(super) const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
 
 impl<'a> Judgement<'a> {
     /// Nanoseconds for which RPCs waited.
-    pub(super) fn all(&self) -> u64 {
+    pub(super) fn sum_waits(&self) -> u64 {
         let beyond = if self.both_ends().is_some() { self.facts.both_ends.beyond() } else { 0 };
-        self.waits.all(self.silence).saturating_add(beyond)
+        self.waits.sum_waits(self.silence).saturating_add(beyond)
     }
 
     /// Latencies at both ends, if the capture holds the packets of both ends of all connections.
@@ -191,7 +191,7 @@ impl<'a> Judgement<'a> {
 
     /// The part of all waiting that these nanoseconds are.
     fn share(&self, nanoseconds: u64) -> Option<f64> {
-        (self.all() > 0).then(|| nanoseconds as f64 / self.all() as f64)
+        (self.sum_waits() > 0).then(|| nanoseconds as f64 / self.sum_waits() as f64)
     }
 
     /// The same, with a time.
@@ -464,7 +464,7 @@ impl<'a> Judgement<'a> {
 
     fn loss(&self) -> Option<DiagnosedCause> {
         let Waits { loss, affected, arrival_unknown, .. } = self.waits;
-        let is_timed = is_part(loss.amount, SHARE, self.all());
+        let is_timed = is_part(loss.amount, SHARE, self.sum_waits());
         let untimed = arrival_unknown.rpcs + affected.rpcs;
         let unknown = &self.facts.joined_again;
         let is_enough =
@@ -545,7 +545,7 @@ impl<'a> Judgement<'a> {
 
     fn receiver_not_ready(&self) -> Option<DiagnosedCause> {
         let tally = &self.waits.not_ready;
-        if !self.stands_out(Cause::ReceiverNotReady, tally.rpcs, is_part(tally.amount, SHARE, self.all())) {
+        if !self.stands_out(Cause::ReceiverNotReady, tally.rpcs, is_part(tally.amount, SHARE, self.sum_waits())) {
             return None;
         }
         let most = |facts: &'a Facts| {
@@ -584,7 +584,7 @@ impl<'a> Judgement<'a> {
 
     /// The part of the network in what the requesters waited, if the capture holds the packets of both ends.
     fn between_both_ends(&self, both: SeenAtBothEnds) -> Option<DiagnosedCause> {
-        let (between, all) = (self.facts.both_ends.between(), self.all());
+        let (between, all) = (self.facts.both_ends.between(), self.sum_waits());
         if between < DISTANT.saturating_mul(both.rpcs) || !is_part(between, SLOW_SHARE, all) {
             return None;
         }
@@ -602,7 +602,7 @@ impl<'a> Judgement<'a> {
             return self.between_both_ends(both);
         }
         let tally = &self.waits.distance;
-        let is_enough = tally.rpcs >= SEVERAL && is_part(tally.amount, SLOW_SHARE, self.all());
+        let is_enough = tally.rpcs >= SEVERAL && is_part(tally.amount, SLOW_SHARE, self.sum_waits());
         if !self.stands_out(Cause::Distance, tally.rpcs, is_enough) {
             return None;
         }
@@ -645,7 +645,7 @@ impl<'a> Judgement<'a> {
     /// True if RPCs that waited for an end for `waiting` nanoseconds in all are enough for a cause.
     fn are_slow(&self, tally: &Tally, waiting: u64) -> bool {
         let is_enough = tally.rpcs >= SEVERAL || tally.greatest() >= Some(VERY_SLOW);
-        is_enough && is_part(waiting, SLOW_SHARE, self.all())
+        is_enough && is_part(waiting, SLOW_SHARE, self.sum_waits())
     }
 
     /// Sentences about the RPCs that waited for an end: how many, for how long, and the longest wait.

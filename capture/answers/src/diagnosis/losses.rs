@@ -34,7 +34,7 @@ struct PacketPlace {
 
 impl PacketPlace {
     /// The place of the packet that an indication of loss is about.
-    const fn of(recovered: &Recovered) -> Self {
+    const fn from_recovered(recovered: &Recovered) -> Self {
         let (sender, number) = recovered.place;
         Self { sender, number }
     }
@@ -109,7 +109,7 @@ struct SentAgainPacket {
 impl SentAgainPacket {
     fn new(recovered: &Recovered) -> Self {
         let Recovered { end, kind, operation, .. } = *recovered;
-        let place = PacketPlace::of(recovered);
+        let place = PacketPlace::from_recovered(recovered);
         let is_response = operation == Some(OperationType::ReadResponse);
         Self { place, end, is_replaced: kind == RecoveryKind::Replaced, is_response, goes_back: operation.is_some() }
     }
@@ -156,9 +156,9 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    pub(super) fn take(&mut self, recovered: &Recovered) {
+    pub(super) fn add_recovery(&mut self, recovered: &Recovered) {
         let Recovered { connection, from, to, kind, operation, .. } = *recovered;
-        let place = PacketPlace::of(recovered);
+        let place = PacketPlace::from_recovered(recovered);
         if operation == Some(OperationType::ReadRequest)
             && kind.is_sent_again()
             && let Some(responder) = self.senders.get_mut(&(connection, FromTo { from: to, to: from }))
@@ -528,7 +528,7 @@ mod tests {
             let mut recovered = event(*from, *place, *kind);
             recovered.operation = kind.is_sent_again().then_some(OperationType::Send);
             recovered.missing = *missing;
-            losses.take(&recovered);
+            losses.add_recovery(&recovered);
         }
         if is_over {
             losses.ended(1, [CLIENT, SERVER]);
@@ -546,7 +546,7 @@ mod tests {
             let mut take = |from, place, kind, operation| {
                 let mut recovered = event(from, place, kind);
                 recovered.operation = operation;
-                losses.take(&recovered);
+                losses.add_recovery(&recovered);
             };
             take(SERVER, 5, RecoveryKind::ImpliedNak, request);
             (5..=asked_again).for_each(|place| take(SERVER, place, AGAIN, request));
@@ -660,11 +660,11 @@ mod tests {
     fn an_implied_nak_during_a_retransmission_is_no_second_loss() {
         for (response, expected) in [(9, "1 loss ("), (10, "2 losses (")] {
             let mut losses = Losses::default();
-            losses.take(&event(SERVER, 7, RecoveryKind::ImpliedNak));
+            losses.add_recovery(&event(SERVER, 7, RecoveryKind::ImpliedNak));
             let mut again = event(CLIENT, response, AGAIN);
             again.operation = Some(OperationType::ReadResponse);
-            losses.take(&again);
-            losses.take(&event(SERVER, 9, RecoveryKind::ImpliedNak));
+            losses.add_recovery(&again);
+            losses.add_recovery(&event(SERVER, 9, RecoveryKind::ImpliedNak));
             let summary = losses.summary().unwrap();
             assert!(summary.starts_with(expected), "{summary}");
         }

@@ -151,7 +151,7 @@ impl Diagnoser {
             let arguments = transaction.arguments();
             selected.whole.gaps.event(event);
             selected.whole.transaction(transaction, &arguments);
-            self.facts.referrals.take(transaction, &arguments);
+            self.facts.referrals.add_rpc(transaction, &arguments);
             return self.facts.recalls.transaction(transaction, &arguments);
         }
         selected.whole.event(event);
@@ -178,7 +178,7 @@ impl Diagnoser {
     pub fn event(&mut self, event: &Event) {
         match &mut self.selected {
             Some(selected) => {
-                selected.take(event);
+                selected.add_event(event);
                 if !matches!(event, Event::Message(_)) {
                     self.gaps.event(event);
                 }
@@ -215,7 +215,7 @@ impl Diagnoser {
                 &selected.whole.names
             }
             None => {
-                self.facts.referrals.take(transaction, arguments);
+                self.facts.referrals.add_rpc(transaction, arguments);
                 self.facts.recalls.transaction(transaction, arguments);
                 self.names.learn(transaction, arguments);
                 self.mounts.transaction(transaction, Some(arguments));
@@ -238,11 +238,11 @@ impl Diagnoser {
             let operation = OperationName::of_failure(transaction).to_string();
             (status, RpcSubject { operation, ..rpc.subject() })
         });
-        self.waits.take(&rpc, &mut causes);
+        self.waits.add_rpc(&rpc, &mut causes);
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
         if let Some((status, subject)) = failed {
-            causes.add(Cause::Errors, self.facts.failure(status, &subject));
+            causes.add_cause(Cause::Errors, self.facts.failure(status, &subject));
         }
         causes
     }
@@ -296,7 +296,7 @@ impl Diagnoser {
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let all_waits = context.map(|context| &context.waits);
         waits.settle_recalls(&all_facts.recalls, all_waits);
-        let silence = waits.silence(summary.end(), all_waits, all_facts);
+        let silence = waits.silence(summary.capture_end(), all_waits, all_facts);
         let files = files.as_deref().unwrap_or("FILE");
         let flapping = lives.flapping();
         let judgement = Judgement {
@@ -334,7 +334,7 @@ impl Diagnoser {
                 .or_else(|| Latency::new(&waits.latencies))
                 .filter(|_| !judgement.is_untimed()),
             both_ends,
-            waiting_ns: if judgement.is_untimed() { 0 } else { judgement.all() },
+            waiting_ns: if judgement.is_untimed() { 0 } else { judgement.sum_waits() },
             causes: judgement.causes(),
             gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),
@@ -345,7 +345,7 @@ impl Diagnoser {
 
 impl SelectedPart {
     /// Takes a selected event, except for RPCs.
-    fn take(&mut self, event: &Event) {
+    fn add_event(&mut self, event: &Event) {
         let connection = match event {
             Event::Message(message) => message.connection,
             Event::Recovery(recovered) => recovered.connection,

@@ -114,9 +114,9 @@ pub(super) struct RecallWaits {
 
 impl RecallWaits {
     /// Adds a call that waited.
-    pub(super) fn add(&mut self, delay: &ClientDelay, subject: &RpcSubject) {
+    pub(super) fn add_call(&mut self, delay: &ClientDelay, subject: &RpcSubject) {
         self.calls.add_with(delay.nanoseconds, subject, || delay.text.clone());
-        self.holders.add(&delay.client, delay.nanoseconds);
+        self.holders.add_amount(&delay.client, delay.nanoseconds);
         self.awaited.insert(delay.frame);
     }
 
@@ -129,14 +129,14 @@ impl RecallWaits {
         let (client, took, frame) = (subject.responder(), duration(nanoseconds), subject.frame);
         let text = format!("client {client} took {took} to answer CB_RECALL (frame {frame})");
         self.calls.add_with(nanoseconds, subject, || text);
-        self.holders.add(&client, nanoseconds);
+        self.holders.add_amount(&client, nanoseconds);
     }
 
     /// Adds a call without a reply that waits, or a recall without an answer, which has waited for `age` nanoseconds.
     pub(super) fn add_unanswered(&mut self, delay: Option<&ClientDelay>, age: u64, subject: &RpcSubject) {
         match delay {
             Some(delay) => {
-                self.add(delay, subject);
+                self.add_call(delay, subject);
                 self.unanswered += 1;
             }
             None => self.add_callback(age, subject),
@@ -168,7 +168,7 @@ fn has_recall(operations: &[CompoundOperation]) -> bool {
 
 impl Conflict {
     /// Returns the operation that conflicts with delegations; `None` if there is none.
-    pub(super) fn of(arguments: &[OperationArguments<'_>]) -> Option<Self> {
+    pub(super) fn from_arguments(arguments: &[OperationArguments<'_>]) -> Option<Self> {
         let mut conflicts = arguments.iter().filter_map(|operation| Some((operation.traits.conflict?, operation)));
         let (conflict, operation) = conflicts.next()?;
         let handle = match conflict {
@@ -259,28 +259,29 @@ impl Recalls {
         if let Some(recall) = self.followed.iter_mut().rev().chain(self.others.iter_mut().rev()).find(is_it) {
             let handle = find(arguments, OperationCode::CB_RECALL).and_then(|operation| operation.handle);
             recall.handle = kept(handle);
-            recall.answer = RecallAnswer::of(transaction).unwrap_or(RecallAnswer::Unknown);
+            recall.answer = RecallAnswer::from_transaction(transaction).unwrap_or(RecallAnswer::Unknown);
         }
     }
 
     /// True if the server recalled a delegation while the server had the call that began at `began`.
     pub(super) fn concerns(&self, server: Address, began: Stamp) -> bool {
-        self.all().any(|recall| recall.server == server && recall.is_after(began))
+        self.iter_recalls().any(|recall| recall.server == server && recall.is_after(began))
     }
 
-    fn all(&self) -> impl Iterator<Item = &Recall> {
+    fn iter_recalls(&self) -> impl Iterator<Item = &Recall> {
         self.others.iter().chain(&self.followed)
     }
 
     /// The longest delay by a client before the server answered a call in frame `until`.
     pub(super) fn delay(&self, wait: &ServerWait<'_>, until: u64) -> Option<ClientDelay> {
-        let delays = self.all().filter(|recall| recall.is_of(wait)).filter_map(|recall| recall.delay(until));
+        let delays = self.iter_recalls().filter(|recall| recall.is_of(wait)).filter_map(|recall| recall.delay(until));
         Self::longest(wait, delays)
     }
 
     /// The longest delay by a client that has not answered, for a call without a reply.
     pub(super) fn delay_without_answer(&self, wait: &ServerWait<'_>, end: CaptureEnd) -> Option<ClientDelay> {
-        let delays = self.all().filter(|recall| recall.is_of(wait)).filter_map(|recall| recall.delay_until(end));
+        let delays =
+            self.iter_recalls().filter(|recall| recall.is_of(wait)).filter_map(|recall| recall.delay_until(end));
         Self::longest(wait, delays)
     }
 
@@ -303,7 +304,7 @@ struct RecallDelay {
 
 impl RecallAnswer {
     /// The answer of a client; `None` if the capture does not show the time of the answer, or the arrival of the recall.
-    fn of(transaction: &Transaction) -> Option<Self> {
+    fn from_transaction(transaction: &Transaction) -> Option<Self> {
         if let Some(waiting) = &transaction.waiting {
             return Self::owed(waiting);
         }
@@ -334,7 +335,7 @@ impl Recall {
     /// Adds an RPC of the client that the client may have waited for, unless the RPC may itself wait for the recall.
     fn meanwhile(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>], began: Stamp) {
         let (from, until) = (began.time.0, transaction.reply.as_ref().map_or(u64::MAX, |reply| reply.stamp.time.0));
-        let may_wait = || Conflict::of(arguments).is_some_and(|conflict| !conflict.is_data);
+        let may_wait = || Conflict::from_arguments(arguments).is_some_and(|conflict| !conflict.is_data);
         let is_long = until.saturating_sub(from) >= SLOW;
         let flushes = || transaction.operations.iter().any(|operation| operation.code.traits().flushes);
         if until < self.sent.time.0 || !(is_long || flushes()) || self.is_after(began) && may_wait() {
@@ -406,7 +407,7 @@ impl Recall {
         // What the client did next did not wait for an RPC that ended later.
         let is_owed = matches!(self.answer, RecallAnswer::Owed);
         let waited = self.meanwhile.iter().filter(|rpc| is_owed || rpc.until <= until);
-        waited.for_each(|rpc| waits.add(rpc.from.max(since), rpc.until.min(until)));
+        waited.for_each(|rpc| waits.add_interval(rpc.from.max(since), rpc.until.min(until)));
         until.checked_sub(since)?.checked_sub(waits.nanoseconds())
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Referrals {
 
 impl Referrals {
     /// Takes any RPC: if the client got the locations, the RPCs before were referrals to another server.
-    pub(super) fn take(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+    pub(super) fn add_rpc(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let ends = (client(transaction), server(transaction));
         if transaction.status.is_some_and(Status::is_referral) {
             if self.waiting.len() < PAIRS || self.waiting.contains_key(&ends) {

@@ -26,7 +26,7 @@ pub(super) enum RetryReason {
 
 impl RetryReason {
     /// The reason for which a try of an RPC was not the last.
-    const fn of(one: &Try, transaction: &Transaction) -> Self {
+    const fn from_try(one: &Try, transaction: &Transaction) -> Self {
         match one.end {
             TryEnd::ResponderEnded if transaction.reverse => Self::ClientEnded(transaction.to),
             TryEnd::ResponderEnded => Self::ServerEnded(transaction.to),
@@ -48,7 +48,7 @@ impl RetryReason {
         }
     }
 
-    pub(super) const fn end(self) -> Option<Address> {
+    pub(super) const fn end_address(self) -> Option<Address> {
         match self {
             Self::ServerEnded(end) | Self::ClientEnded(end) | Self::Refused(end) => Some(end),
             Self::Lost | Self::ReplyLost | Self::Unknown => None,
@@ -111,11 +111,11 @@ pub(super) struct LostTry {
 
 impl Retries {
     /// Takes an RPC with all tries. Returns true if no RPC before it has lost as much time.
-    pub(super) fn take(&mut self, transaction: &Transaction, tries: &Tries, subject: &RpcSubject) -> bool {
+    pub(super) fn add_rpc(&mut self, transaction: &Transaction, tries: &Tries, subject: &RpcSubject) -> bool {
         self.most = self.most.max(tries.count);
         for one in tries.earlier() {
             self.tries += 1;
-            self.reasons.add(&RetryReason::of(one, transaction), 1);
+            self.reasons.add_amount(&RetryReason::from_try(one, transaction), 1);
             *self.executions.entry(one.execution).or_default() += 1;
         }
         transaction.latency().into_iter().for_each(|latency| self.latencies.record(latency));
@@ -129,7 +129,7 @@ impl Retries {
         }
         // The time of a call without a reply counts for the cause of that.
         let lost = tries.lost_time().filter(|_| transaction.waiting.is_none());
-        let is_greatest = self.tally.add(lost.unwrap_or_default(), subject);
+        let is_greatest = self.tally.add_rpc(lost.unwrap_or_default(), subject);
         if is_greatest {
             let RpcSubject { client, server, .. } = *subject;
             let lost = |one: &Try| Some(LostTry { began: one.began, end: one.disconnection?, client, server });

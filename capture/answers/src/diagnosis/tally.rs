@@ -61,7 +61,7 @@ impl<K> Default for KeyAmounts<K> {
 }
 
 impl<K: Ord + Clone> KeyAmounts<K> {
-    pub(super) fn add(&mut self, key: &K, amount: u64) {
+    pub(super) fn add_amount(&mut self, key: &K, amount: u64) {
         let has_room = self.0.len() < KEYS;
         if let Some(sum) = self.0.get_mut(key) {
             *sum += amount;
@@ -106,19 +106,19 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Adds an RPC. Returns true if no earlier RPC had as great an amount.
-    pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) -> bool {
+    pub(super) fn add_rpc(&mut self, amount: u64, subject: &RpcSubject) -> bool {
         let is_greatest = self.greatest_rpc.as_ref().is_none_or(|greatest| amount > greatest.amount);
         self.amount = self.amount.saturating_add(amount);
         self.rpcs += 1;
         self.since = Some(self.since.map_or(subject.began, |since| since.min(subject.began)));
         self.reverse += u64::from(subject.is_reverse);
-        self.clients.add(&subject.client, amount);
-        self.servers.add(&subject.server, amount);
-        self.requesters.add(&subject.requester(), amount);
-        self.responders.add(&subject.responder(), amount);
-        self.operations.add(&subject.operation, amount);
+        self.clients.add_amount(&subject.client, amount);
+        self.servers.add_amount(&subject.server, amount);
+        self.requesters.add_amount(&subject.requester(), amount);
+        self.responders.add_amount(&subject.responder(), amount);
+        self.operations.add_amount(&subject.operation, amount);
         if let Some(file) = &subject.file {
-            self.files.add(file, amount);
+            self.files.add_amount(file, amount);
         }
         if is_greatest {
             self.greatest_rpc = Some(GreatestRpc { amount, subject: subject.clone(), waited_for: None });
@@ -127,9 +127,9 @@ impl Tally {
         is_greatest
     }
 
-    /// Adds an RPC as [`add`](Self::add) does, with words for the wait if the RPC is the greatest so far.
+    /// Adds an RPC as [`add_rpc`](Self::add_rpc) does, with words for the wait if the RPC is the greatest so far.
     pub(super) fn add_with(&mut self, amount: u64, subject: &RpcSubject, waited_for: impl FnOnce() -> String) -> bool {
-        let is_greatest = self.add(amount, subject);
+        let is_greatest = self.add_rpc(amount, subject);
         if let Some(greatest) = self.greatest_rpc.as_mut().filter(|_| is_greatest) {
             greatest.waited_for = Some(waited_for());
         }
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn a_client_is_named_if_four_fifths_fall_on_it() {
         let mut tally = Tally::default();
-        tally.add(80, &subject(1, 10));
-        tally.add(20, &subject(2, 20));
+        tally.add_rpc(80, &subject(1, 10));
+        tally.add_rpc(20, &subject(2, 20));
         assert_eq!((tally.client(), tally.server()), (Some(Address::Lid(1)), Some(Address::Lid(99))));
-        tally.add(1, &subject(2, 30));
+        tally.add_rpc(1, &subject(2, 30));
         assert_eq!((tally.client(), tally.operation(), tally.file()), (None, Some("NULL"), None));
         assert_eq!(tally.since, Some(10));
         assert_eq!(tally.examples, [(80, 10), (20, 20), (1, 30)]);
@@ -219,12 +219,12 @@ mod tests {
     fn the_frames_of_the_greatest_amounts_are_shown() {
         let mut tally = Tally::default();
         for amount in 1..=100 {
-            tally.add(amount, &subject(1, 1000 - amount));
+            tally.add_rpc(amount, &subject(1, 1000 - amount));
         }
         assert_eq!(tally.examples.first(), Some(&(100, 900)));
         assert_eq!(tally.examples.iter().map(|(_, frame)| *frame).collect::<Vec<_>>(), (900..908).collect::<Vec<_>>());
         for client in 0..2 * KEYS as u16 {
-            tally.add(1, &subject(client, 5));
+            tally.add_rpc(1, &subject(client, 5));
         }
         assert_eq!(tally.clients.0.len(), KEYS);
     }

@@ -20,7 +20,7 @@ pub(super) struct TimeUnion {
 
 impl TimeUnion {
     /// Adds an interval.
-    pub(super) fn add(&mut self, from: u64, until: u64) {
+    pub(super) fn add_interval(&mut self, from: u64, until: u64) {
         self.is_least |= from < self.settled_until;
         let (mut from, mut until) = (from.max(self.settled_until), until);
         if from >= until {
@@ -55,7 +55,7 @@ mod tests {
     fn time_that_several_intervals_cover_counts_once() {
         let of = |intervals: &[(u64, u64)]| {
             let mut union = TimeUnion::default();
-            intervals.iter().for_each(|(from, until)| union.add(*from, *until));
+            intervals.iter().for_each(|(from, until)| union.add_interval(*from, *until));
             assert!(!union.is_least);
             union.nanoseconds()
         };
@@ -75,9 +75,9 @@ mod tests {
     fn past_the_bound_only_later_intervals_are_counted() {
         let mut union = TimeUnion::default();
         let many = 2 * INTERVALS as u64;
-        (0..many).for_each(|place| union.add(10 * place, 10 * place + 3));
+        (0..many).for_each(|place| union.add_interval(10 * place, 10 * place + 3));
         assert_eq!((union.nanoseconds(), union.is_least, union.intervals.len()), (3 * many, false, INTERVALS));
-        union.add(1, 3);
+        union.add_interval(1, 3);
         assert_eq!((union.nanoseconds(), union.is_least), (3 * many, true));
     }
 }

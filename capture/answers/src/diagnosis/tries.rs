@@ -17,7 +17,7 @@ impl Judgement<'_> {
         let retries = &self.waits.retries;
         let Retries { tally, reasons, tries, .. } = retries;
         let are_several = tally.rpcs > 1 && is_part(tally.rpcs, PART, self.waits.rpcs);
-        let is_enough = are_several || is_part(tally.amount, SHARE, self.all());
+        let is_enough = are_several || is_part(tally.amount, SHARE, self.sum_waits());
         if !self.stands_out(Cause::Retried, tally.rpcs, is_enough) {
             return None;
         }
@@ -29,7 +29,7 @@ impl Judgement<'_> {
         evidence.extend(retries.failures.iter().take(NAMED).map(|(kind, count)| failed(kind, *count)));
         let cause = self.cause(Cause::Retried, main.and_then(RetryReason::owner), evidence, "transactions --tries");
         let timed = self.timed(cause, tally);
-        let owner_address = main.and_then(RetryReason::end).map(|end| end.to_string());
+        let owner_address = main.and_then(RetryReason::end_address).map(|end| end.to_string());
         Some(DiagnosedCause { owner_address, ..timed })
     }
 

@@ -229,12 +229,12 @@ pub(super) struct Silence {
 
 impl Waits {
     /// Takes an RPC, and adds the causes of the RPC to `causes`.
-    pub(super) fn take(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
-        self.add(rpc, causes);
+    pub(super) fn add_rpc(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
+        self.find_causes(rpc, causes);
         self.lossy += u64::from(causes.counted.contains(Cause::Loss));
     }
 
-    fn add(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
+    fn find_causes(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
         let transaction = rpc.transaction;
         self.rpcs += 1;
         self.without_call += u64::from(transaction.call.is_none());
@@ -245,7 +245,7 @@ impl Waits {
             }
         }
         if let Some(tries) = &transaction.tries {
-            causes.add(Cause::Retried, self.retries.take(transaction, tries, &rpc.subject()));
+            causes.add_cause(Cause::Retried, self.retries.add_rpc(transaction, tries, &rpc.subject()));
         }
         if let Some(waiting) = transaction.waiting {
             return self.unanswered(rpc, &waiting);
@@ -254,11 +254,11 @@ impl Waits {
         if let Ok(wait @ 1..) = transaction.credit_wait
             && (self.waited.len() >= ENDS || !self.waited.insert(transaction.connection))
         {
-            causes.add(Cause::Credits, self.credits.add(wait, &rpc.subject()));
+            causes.add_cause(Cause::Credits, self.credits.add_rpc(wait, &rpc.subject()));
         }
         if transaction.phases == Err(NotTimed::ArrivalUnknown) {
-            self.arrival_unknown.add(1, &rpc.subject());
-            causes.add(Cause::Loss, false);
+            self.arrival_unknown.add_rpc(1, &rpc.subject());
+            causes.add_cause(Cause::Loss, false);
         }
         if let Some(joined) = &transaction.joined {
             self.joined(rpc, joined, causes);
@@ -286,7 +286,7 @@ impl Waits {
     fn timed(&mut self, rpc: &KnownRpc<'_>, phases: &Phases, recovery: &Recovery, causes: &mut RpcCauses) {
         let DataTimes { read, written } = rpc.transaction.data_times;
         let [responder, pushed, pulled] = [Phase::Responder, Phase::Push, Phase::Pull]
-            .map(|phase| phases.of(phase).saturating_sub(recovery.phases.of(phase)));
+            .map(|phase| phases.phase_time(phase).saturating_sub(recovery.phases.phase_time(phase)));
         let written = DataWait::new(&written, responder.saturating_add(pushed), rpc.transaction.write_octets);
         let whole_responder = responder;
         let responder = responder - written.total().saturating_sub(pushed);
@@ -346,17 +346,17 @@ impl Waits {
         for (tally, amount, least, cause, waited_for) in amounts {
             if amount >= least {
                 let subject = subject.get_or_insert_with(|| rpc.subject());
-                causes.add(cause, tally.add_with(amount, subject, waited_for));
+                causes.add_cause(cause, tally.add_with(amount, subject, waited_for));
             }
         }
         if !has_signs {
             let data = DataWaits { read, written, requester: from, responder: to };
-            self.held_up.take(&data, || rpc.subject(), causes);
+            self.held_up.add_waits(&data, || rpc.subject(), causes);
         }
         if affected >= SLOW {
             self.affected_too += u64::from(causes.counted.contains(Cause::Loss));
             self.affected.add_with(affected, &rpc.subject(), recovered);
-            causes.add(Cause::Loss, false);
+            causes.add_cause(Cause::Loss, false);
         }
     }
 
@@ -392,7 +392,7 @@ impl Waits {
             });
             let delay = wait.and_then(|wait| recalls.delay(&wait, *answered)).filter(|delay| delay.nanoseconds >= SLOW);
             if let Some(delay) = &delay {
-                self.recalled.add(delay, subject);
+                self.recalled.add_call(delay, subject);
                 self.settled.push((*place, Cause::DelegationRecall));
             }
             let late = delay.map_or(0, |delay| delay.nanoseconds);
@@ -426,7 +426,7 @@ impl Waits {
     }
 
     fn delay(&mut self, recovery: &Recovery) {
-        recovery.stretches.iter().for_each(|(from, until)| self.delayed.add(from.0, until.0));
+        recovery.stretches.iter().for_each(|(from, until)| self.delayed.add_interval(from.0, until.0));
         self.delayed.is_least |= recovery.stretches_left_out > 0 || recovery.unassigned > 0;
     }
 
@@ -531,13 +531,13 @@ impl Waits {
                     &mut silence.responder_silent
                 }
             };
-            tally.add(age, subject);
+            tally.add_rpc(age, subject);
         }
         silence
     }
 
     /// Nanoseconds for which RPCs waited, with the time of RPCs without a reply.
-    pub(super) const fn all(&self, silence: &Silence) -> u64 {
+    pub(super) const fn sum_waits(&self, silence: &Silence) -> u64 {
         let answered = self.latency.saturating_add(self.joined);
         answered.saturating_add(self.credits.amount).saturating_add(silence.age)
     }
@@ -577,7 +577,7 @@ impl KnownRpc<'_> {
     /// The operation that conflicts with a delegation, if the server recalled one while the server had the call.
     fn conflict(&self, began: Stamp) -> Option<Conflict> {
         let is_concerned = self.recalls.concerns(server(self.transaction), began);
-        if is_concerned { Conflict::of(self.arguments) } else { None }
+        if is_concerned { Conflict::from_arguments(self.arguments) } else { None }
     }
 
     /// The first frame of the call, or of the connection if the call was sent before that.

@@ -49,7 +49,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
-        let mut line = self.begin(&at(recovered), files);
+        let mut line = self.begin_line(&at(recovered), files);
         line.cells(&columns(), recovered);
         match recovered.kind {
             RecoveryKind::TimedOut { silence } => {

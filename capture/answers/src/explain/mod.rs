@@ -57,7 +57,7 @@ impl ExplainedRpc {
         (self.transaction.connection, self.transaction.xid) == (connection, xid)
     }
 
-    fn take(&mut self, message: Message) {
+    fn add_message(&mut self, message: Message) {
         if self.messages.len() < MESSAGES {
             self.messages.push(message);
         }
@@ -127,7 +127,7 @@ impl Explanations {
         let (frame, xid) = (message.stamp.frame, message.xid());
         let is_its = |rpc: &&mut ExplainedRpc| rpc.is_of(message.connection, xid) && rpc.spans(frame);
         if let Some(rpc) = self.rpcs.iter_mut().rev().find(is_its) {
-            return rpc.take(message.clone());
+            return rpc.add_message(message.clone());
         }
         if self.messages.len() == MESSAGES {
             self.messages.pop_front();
@@ -146,7 +146,7 @@ impl Explanations {
             .into_iter()
             .partition(|message| rpc.spans(message.stamp.frame) && rpc.is_of(message.connection, message.xid()));
         self.messages = others;
-        own.into_iter().for_each(|message| rpc.take(message));
+        own.into_iter().for_each(|message| rpc.add_message(message));
         match self.rpcs.len() < RPCS {
             true => self.rpcs.push(rpc),
             false => self.left_out += 1,

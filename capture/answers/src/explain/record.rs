@@ -55,7 +55,7 @@ impl<'a> ExplainedObject<'a> {
             rdma_xid: Hex32(transaction.xid),
             requester: EndObject(transaction.from),
             responder: EndObject(transaction.to),
-            steps: steps.map(|steps| PacketRunObject::all(steps, transaction)).unwrap_or_default(),
+            steps: steps.map(|steps| PacketRunObject::list_runs(steps, transaction)).unwrap_or_default(),
             packets_left_out: steps.and_then(|steps| steps.left_out).map_or(0, |left_out| left_out.packets),
             stretches: stretches.map(|stretches| stretches.iter().map(StretchObject::new).collect()),
             transaction: RecordObject::new(TransactionObject::new(transaction, files, names)),
@@ -103,7 +103,7 @@ struct PacketRunObject {
 }
 
 impl PacketRunObject {
-    fn all(steps: &Steps, transaction: &Transaction) -> Vec<Self> {
+    fn list_runs(steps: &Steps, transaction: &Transaction) -> Vec<Self> {
         let runs = steps.runs();
         let began = transaction.began.unwrap_or_default();
         let before = [began].into_iter().chain(runs.iter().map(|run| run.last));

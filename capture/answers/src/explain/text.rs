@@ -93,7 +93,7 @@ impl<W: io::Write> Sections<'_, W> {
     }
 
     fn waiting(&mut self, transaction: &Transaction) -> io::Result<()> {
-        let Some(call) = PendingCall::of(transaction) else { return Ok(()) };
+        let Some(call) = PendingCall::from_transaction(transaction) else { return Ok(()) };
         self.title("Waiting")?;
         self.paragraph(WARNING, 2, &call.owed())?;
         self.paragraph(DIM, 2, &call.last_steps(self.files))
@@ -160,12 +160,12 @@ impl<W: io::Write> Sections<'_, W> {
         };
         let total = phases.total().max(1);
         let recovery = transaction.recovery.as_ref();
-        for phase in Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0) {
-            let time = phases.of(phase);
+        for phase in Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0) {
+            let time = phases.phase_time(phase);
             let mut line = self.line();
             line.print(PLAIN, format_args!("  {:<NAMES$}{:>10} ms", phase.name(), Milliseconds(time)));
             line.print(DIM, format_args!("{:>6.1} %", time as f64 * 100.0 / total as f64));
-            let lost = recovery.map(|recovery| recovery.phases.of(phase)).unwrap_or_default();
+            let lost = recovery.map(|recovery| recovery.phases.phase_time(phase)).unwrap_or_default();
             if lost > 0 {
                 line.print(WARNING, format_args!("  {} ms of it recovery", Milliseconds(lost)));
             }

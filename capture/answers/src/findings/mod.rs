@@ -128,7 +128,7 @@ impl Findings {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
-        let taken = self.take(found);
+        let taken = self.count_finding(found);
         match &mut self.form {
             FindingsForm::Text(_) if taken.0 => Ok(()),
             FindingsForm::Text(text) => text.finding(out, found, files),
@@ -141,12 +141,12 @@ impl Findings {
 
     /// Takes note of a finding that is written elsewhere. Returns true if the baseline has the finding.
     pub fn written_elsewhere(&mut self, found: &Found) -> bool {
-        self.take(found).1
+        self.count_finding(found).1
     }
 
     /// Counts a finding. Returns true for an excused finding, and true if the baseline has the finding.
-    fn take(&mut self, found: &Found) -> (bool, bool) {
-        let known = found.known();
+    fn count_finding(&mut self, found: &Found) -> (bool, bool) {
+        let known = found.accepted_deviation();
         let is_accepted = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));
         let is_in_baseline = self.excused.baseline.as_ref().is_some_and(|baseline| baseline.contains(found));
         self.excused.found += u64::from(is_accepted);
@@ -172,7 +172,7 @@ impl Findings {
         }
     }
 
-    fn of(&self, rule: &Rule) -> Option<&Counted> {
+    fn find_rule(&self, rule: &Rule) -> Option<&Counted> {
         self.counts.iter().find(|counted| core::ptr::eq(counted.rule, rule))
     }
 
@@ -195,7 +195,7 @@ impl Findings {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
-        let rules: Vec<_> = counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect();
+        let rules: Vec<_> = counts.map(|count| RuleTotals::new(&count, self.find_rule(count.rule))).collect();
         match &self.form {
             FindingsForm::Text(text) => text.summary(out, &rules, &self.excused, self.gap, self.scope),
             FindingsForm::Json => {

@@ -48,7 +48,7 @@ impl<'a> FindingObject<'a> {
             offset_octets: found.offset,
             section: found.rule.section,
             message: &found.message,
-            known: found.known().map(|known| known.implementation.name()),
+            known: found.accepted_deviation().map(|known| known.implementation.name()),
             in_baseline,
         }
     }

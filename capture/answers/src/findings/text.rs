@@ -104,11 +104,11 @@ impl FindingsText {
             self.begun = true;
             lines.heading(&at, files, &columns()).write(out)?;
         }
-        let mut line = lines.begin(&at, files);
+        let mut line = lines.begin_line(&at, files);
         line.cells(&columns(), found);
         line.write(out)?;
         let known = found
-            .known()
+            .accepted_deviation()
             .map(|known| format!("; known deviation of {} {}", known.implementation.name(), known.versions));
         let text = format!("{} ({}{})", found.message, rule.section, known.unwrap_or_default());
         for text in wrapped(&text, WIDTH - INDENT) {

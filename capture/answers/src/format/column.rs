@@ -149,7 +149,7 @@ pub struct TextColumn {
 }
 
 impl TextColumn {
-    pub(crate) fn all<R>(columns: &[Column<R>]) -> Vec<Self> {
+    pub(crate) fn list_columns<R>(columns: &[Column<R>]) -> Vec<Self> {
         columns.iter().map(|Column { heading, fields, .. }| Self { heading: heading.trim_start(), fields }).collect()
     }
 }
@@ -292,7 +292,7 @@ impl Line {
         let Column { width, gap, .. } = *column;
         let room = self.room();
         if column.align == Align::Right {
-            return self.add(style, room, |text| {
+            return self.add_text(style, room, |text| {
                 let begin = text.len();
                 write(text);
                 let length = text.get(begin..).unwrap_or_default().chars().count();
@@ -300,10 +300,10 @@ impl Line {
                 (0..gap).for_each(|_| text.push(' '));
             });
         }
-        self.add(style, room, write);
+        self.add_text(style, room, write);
         let left = self.room();
         let spaces = (width + gap).saturating_sub(room - left).max(gap.min(1)).min(left);
-        self.add(PLAIN, left, |text| (0..spaces).for_each(|_| text.push(' ')));
+        self.add_text(PLAIN, left, |text| (0..spaces).for_each(|_| text.push(' ')));
     }
 }
 

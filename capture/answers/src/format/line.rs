@@ -110,17 +110,17 @@ impl Line {
 
     /// Adds the first `room` columns of a text.
     pub(crate) fn push_within(&mut self, style: Style, text: &str, room: usize) {
-        self.add(style, room, |line| line.push_str(text));
+        self.add_text(style, room, |line| line.push_str(text));
     }
 
     /// Adds text that is formatted in place: `line.print(DIM, format_args!("{frame:>6} "))`.
     pub(crate) fn print(&mut self, style: Style, text: fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
-        self.add(style, self.room(), |line| _ = line.write_fmt(text));
+        self.add_text(style, self.room(), |line| _ = line.write_fmt(text));
     }
 
     /// Adds the text that `write` appends to the line, at most `room` columns.
-    pub(super) fn add(&mut self, style: Style, room: usize, write: impl FnOnce(&mut String)) {
+    pub(super) fn add_text(&mut self, style: Style, room: usize, write: impl FnOnce(&mut String)) {
         if room == 0 {
             return;
         }

@@ -47,7 +47,7 @@ impl ChunkObjects {
     pub(super) fn new(chunks: &Chunks<'_>) -> Self {
         let plain = |chunk: WriteChunk<'_>| Plain { segments: chunk.iter().map(SegmentObject::new).collect() };
         Self {
-            reads: ReadObject::all(chunks.reads),
+            reads: ReadObject::list_chunks(chunks.reads),
             writes: chunks.writes.iter().map(plain).collect(),
             reply: chunks.reply.map(plain),
         }
@@ -66,13 +66,13 @@ impl ChunkObjects {
             }
             _ => {}
         });
-        Self { reads: ReadObject::all(ReadList::new(&reads)), ..chunks }
+        Self { reads: ReadObject::list_chunks(ReadList::new(&reads)), ..chunks }
     }
 }
 
 impl ReadObject {
     /// The segments of a Read list, grouped into Read chunks.
-    pub(super) fn all(list: ReadList<'_>) -> Vec<Self> {
+    pub(super) fn list_chunks(list: ReadList<'_>) -> Vec<Self> {
         let segments = |list: ReadList<'_>| list.iter().map(|read| SegmentObject::new(read.target)).collect();
         list.chunks().map(|chunk| Self { position: chunk.position, segments: segments(chunk.segments) }).collect()
     }

@@ -67,7 +67,7 @@ const fn called_column() -> Column<Message> {
 }
 
 pub(crate) fn text_columns() -> Vec<TextColumn> {
-    [Lines::text_columns(&["from", "to"], &columns()), TextColumn::all(&[called_column()])].concat()
+    [Lines::text_columns(&["from", "to"], &columns()), TextColumn::list_columns(&[called_column()])].concat()
 }
 
 fn push_procedure(text: &mut String, message: &Message) {
@@ -109,7 +109,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn message(&mut self, out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-        let mut line = self.begin(&at(message), files);
+        let mut line = self.begin_line(&at(message), files);
         line.cells(&columns(), message);
         line.last_cell(&called_column(), message, &notes(message));
         line.write(out)
@@ -121,7 +121,7 @@ impl Lines {
     /// Any error from writing to `out`.
     pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
         let Terminated { stamp, connection, from, to, terminate, .. } = *terminated;
-        let mut line = self.begin(&At { stamp, connection, ends: AddressPair { from, to } }, files).unlimited();
+        let mut line = self.begin_line(&At { stamp, connection, ends: AddressPair { from, to } }, files).unlimited();
         line.push(FAULT, "Terminate");
         line.print(PLAIN, format_args!("  {terminate}"));
         line.write(out)

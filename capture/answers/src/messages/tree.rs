@@ -152,7 +152,7 @@ impl Tree<'_> {
         let (place, rpc) = (decoded.header.place(), message.rpc.as_ref());
         let (at, earlier) = (decoded.header_length, message.earlier_length());
         let rest = match place {
-            PayloadPlace::Chunk | PayloadPlace::Nowhere => return self.known(rpc),
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => return self.write_known_facts(rpc),
             PayloadPlace::Part => ", more follow".to_owned(),
             PayloadPlace::Inline if message.earlier_missing().is_some() => {
                 ", after earlier parts, some of which are missing".to_owned()
@@ -169,7 +169,7 @@ impl Tree<'_> {
                 self.rpc(at, decoded.payload, rpc)?;
                 self.padding(at, message)
             }
-            _ => self.known(rpc),
+            _ => self.write_known_facts(rpc),
         }
     }
 
@@ -290,11 +290,11 @@ impl Tree<'_> {
         if !results.is_empty() {
             self.line(Some(results.start), PLAIN, "  results", &octets(results.len() as u64))?;
         }
-        self.known(rpc)
+        self.write_known_facts(rpc)
     }
 
     /// Writes facts about a message that the message itself lacks: a reply does not name the procedure.
-    fn known(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
+    fn write_known_facts(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(name) = rpc.name {
             self.line(None, PLAIN, "  procedure", name)?;

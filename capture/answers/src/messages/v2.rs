@@ -57,8 +57,8 @@ impl<'a> VersionTwoObject<'a> {
             rdma_flags,
             rdma_remaining,
             rdma_inv_handle: header.and_then(|header| header.inv_handle()).map(Hex32),
-            call: header.and_then(|header| header.call_chunk()).map(ReadObject::all),
-            properties: header.and_then(|header| header.properties()).map(PropertyObject::all),
+            call: header.and_then(|header| header.call_chunk()).map(ReadObject::list_chunks),
+            properties: header.and_then(|header| header.properties()).map(PropertyObject::list_properties),
             earlier_octets: message.earlier_length(),
             dropped: message.dropped.map(ShownObject),
         })
@@ -105,7 +105,7 @@ struct PropertyObject<'a> {
 }
 
 impl<'a> PropertyObject<'a> {
-    fn all(properties: PropertySet<'a>) -> Vec<Self> {
+    fn list_properties(properties: PropertySet<'a>) -> Vec<Self> {
         properties.iter().map(Self::new).collect()
     }
 

@@ -35,11 +35,11 @@ impl TableKind {
     }
 }
 
-pub(super) fn of(kind: TableKind) -> SchemaRef {
+pub(super) fn table_schema(kind: TableKind) -> SchemaRef {
     let fields = RecordFields::new(&of_record(&match kind {
-        TableKind::Transactions => RecordType::of::<TransactionObject<'static>>(),
-        TableKind::Messages => RecordType::of::<MessageObject<'static>>(),
-        TableKind::Findings => RecordType::of::<FindingObject<'static>>(),
+        TableKind::Transactions => RecordType::from_type::<TransactionObject<'static>>(),
+        TableKind::Messages => RecordType::from_type::<MessageObject<'static>>(),
+        TableKind::Findings => RecordType::from_type::<FindingObject<'static>>(),
     }));
     Arc::new(Schema::new(columns(&fields, &fields.properties)))
 }

@@ -106,7 +106,7 @@ impl Parts {
         self.open.last_mut().ok_or_else(|| io::Error::other("no file"))
     }
 
-    fn begin(&mut self, hour: u64) -> io::Result<ParquetPart> {
+    fn begin_part(&mut self, hour: u64) -> io::Result<ParquetPart> {
         if self.open.len() >= OPEN {
             self.open.remove(0).finish()?;
         }

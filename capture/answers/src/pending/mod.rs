@@ -83,8 +83,8 @@ impl PartialOrd for PendingCall {
 
 impl Pending {
     /// Takes an RPC: a call without a reply is kept, unless it was sent again under its XID and so is no longer waited for.
-    pub fn take(&mut self, transaction: &Transaction) {
-        let Some(call) = PendingCall::of(transaction) else { return };
+    pub fn add_rpc(&mut self, transaction: &Transaction) {
+        let Some(call) = PendingCall::from_transaction(transaction) else { return };
         if call.waiting.end == WaitEnd::Repeated {
             self.repeated += 1;
             return;
@@ -147,7 +147,7 @@ pub(crate) const fn columns<'a>() -> [Column<PendingLine<'a>>; 5] {
 }
 
 pub(crate) fn text_columns() -> Vec<TextColumn> {
-    TextColumn::all(&columns())
+    TextColumn::list_columns(&columns())
 }
 
 /// Writes a call in lines of at most 80 columns: age at the end of the capture, the frame that completed
@@ -186,7 +186,7 @@ fn refused(message: &str, Refusal { kind, stamp, .. }: Refusal, receiver: &Addre
 
 impl PendingCall {
     /// The call of an RPC that has no reply; `None` of any other.
-    pub(crate) fn of(transaction: &Transaction) -> Option<Self> {
+    pub(crate) fn from_transaction(transaction: &Transaction) -> Option<Self> {
         Some(Self {
             connection: transaction.connection,
             xid: transaction.xid,

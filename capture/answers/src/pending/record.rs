@@ -110,7 +110,7 @@ impl<'a> PendingObject<'a> {
             requester_last: StepObject::new(waiting.requester),
             responder_last: waiting.responder.map(StepObject::new),
             tries: pending.tries.as_ref().map_or(1, |tries| tries.count),
-            each_try: TryObject::all(pending.tries.as_deref()),
+            each_try: TryObject::list_tries(pending.tries.as_deref()),
         }
     }
 }

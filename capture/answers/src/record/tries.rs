@@ -30,7 +30,7 @@ pub(crate) struct TryObject {
 
 impl TryObject {
     /// The tries of an RPC, if there are several.
-    pub(crate) fn all(tries: Option<&Tries>) -> Option<Vec<Self>> {
+    pub(crate) fn list_tries(tries: Option<&Tries>) -> Option<Vec<Self>> {
         tries.map(|tries| tries.all.iter().map(Self::new).collect())
     }
 

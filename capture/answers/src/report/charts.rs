@@ -242,8 +242,8 @@ pub(super) fn phase_bar(phases: &Phases, recovery: &Phases) -> Markup {
     let share = |time: u64| 100.0 * time as f64 / phases.total().max(1) as f64;
     let words = phase_words(phases, recovery);
     let parts = used(phases).flat_map(|phase| {
-        let lost = recovery.of(phase).min(phases.of(phase));
-        [(phase.name(), phases.of(phase) - lost), (RECOVERY, lost)]
+        let lost = recovery.phase_time(phase).min(phases.phase_time(phase));
+        [(phase.name(), phases.phase_time(phase) - lost), (RECOVERY, lost)]
     });
     let parts = parts.filter(|(_, time)| *time > 0).scan(0, |before, (class, time)| {
         let begin = *before;
@@ -266,16 +266,16 @@ pub(super) fn phases(phases: &Phases, recovery: &Phases) -> Markup {
 }
 
 fn used(phases: &Phases) -> impl Iterator<Item = Phase> {
-    Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0)
+    Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0)
 }
 
 fn phase_words(phases: &Phases, recovery: &Phases) -> String {
     let words = used(phases).map(|phase| {
-        let lost = match recovery.of(phase) {
+        let lost = match recovery.phase_time(phase) {
             0 => String::new(),
             lost => format!(" ({} of it {RECOVERY})", duration(lost)),
         };
-        format!("{} {}{lost}", phase.name(), duration(phases.of(phase)))
+        format!("{} {}{lost}", phase.name(), duration(phases.phase_time(phase)))
     });
     words.collect::<Vec<_>>().join(", ")
 }
@@ -468,12 +468,12 @@ mod tests {
         series.grant(START + 1_200_000, credits);
         [1_100_000, 1_200_000, 1_900_000].into_iter().for_each(|time| series.sent_again(START + time));
         (0..6).for_each(|_| series.sent_again(START + 3_999_999));
-        series.end(START + 3_999_999);
+        series.end_at(START + 3_999_999);
         series
     }
 
     /// Returns the text after each `begin`, up to `end`.
-    fn all<'a>(html: &'a str, begin: &str, end: char) -> Vec<&'a str> {
+    fn texts_between<'a>(html: &'a str, begin: &str, end: char) -> Vec<&'a str> {
         html.split(begin).skip(1).map(|rest| rest.split(end).next().unwrap()).collect()
     }
 
@@ -481,7 +481,7 @@ mod tests {
     fn charts_are_as_high_as_their_values() {
         let drawn = super::super::timeline(&four_intervals(10), START - SECOND / 2);
         assert_eq!(
-            all(&drawn, " d=\"", '"'),
+            texts_between(&drawn, " d=\"", '"'),
             [
                 // Of 4 MB/s: 3 and 1 in the second interval, 0 and 2 in the third.
                 "M0 100V100.0H1V0.0H2V50.0H3V100.0H4V100Z",
@@ -497,7 +497,7 @@ mod tests {
         // The scale ends above 1 ms and below 250 µs. The square root of 1 in 25 is a fifth.
         assert!(drawn.contains(r#"viewBox="0 0 4 3""#) && drawn.contains(r#"viewBox="0 0 4 100""#), "{drawn}");
         assert_eq!(
-            all(&drawn, "<rect x=\"", '>')[..2],
+            texts_between(&drawn, "<rect x=\"", '>')[..2],
             [
                 r#"1" y="0" width="1" height="1" fill-opacity="0.32""#,
                 r#"2" y="2" width="1" height="1" fill-opacity="1.00""#,
@@ -509,7 +509,7 @@ mod tests {
     fn charts_say_their_values_in_words() {
         let drawn = super::super::timeline(&four_intervals(10), START - SECOND / 2);
         assert_eq!(
-            all(&drawn, "aria-label=\"", '"'),
+            texts_between(&drawn, "aria-label=\"", '"'),
             [
                 "Heat map of latency over time: RPCs took 215 µs to 2.15 ms.",
                 "Octets that RDMA moved per second over time, at most 4.00 MB per second.",
@@ -541,9 +541,9 @@ mod tests {
         let columns = charts.iter().enumerate().map(|(place, text)| (place % 4, *text));
         let expected: Vec<String> =
             cells.into_iter().chain(columns).map(|(column, text)| format!("{}{text}", intervals[column])).collect();
-        assert_eq!(all(&drawn, "<title>", '<'), expected);
+        assert_eq!(texts_between(&drawn, "<title>", '<'), expected);
         assert_eq!(
-            all(&drawn, "<text x=\"100%\" y=\"", '<'),
+            texts_between(&drawn, "<text x=\"100%\" y=\"", '<'),
             [
                 "100.00%\">215 µs",
                 "0.00%\">2.15 ms",
@@ -578,7 +578,7 @@ mod tests {
         for (until, label) in [(500_000, "0.50"), (MILLISECOND, "1.0")] {
             let mut series = TimeSeries::default();
             series.unanswered(START, START + until);
-            assert_eq!(all(&in_flight(&series, START).unwrap().0, "y=\"0.00%\">", '<'), [label]);
+            assert_eq!(texts_between(&in_flight(&series, START).unwrap().0, "y=\"0.00%\">", '<'), [label]);
         }
         // One RPC in the darkest cell needs no second colour.
         let mut series = TimeSeries::default();
@@ -594,7 +594,7 @@ mod tests {
         answered(&mut series, MILLISECOND, 90_000, (0, 0));
         answered(&mut series, MILLISECOND, 900_000, (0, 0));
         let drawn = heat_map(&series, START).unwrap().0;
-        assert_eq!(all(&drawn, "<text x=\"100%\" y=\"", '<'), ["75.00%\">100 µs", "0.00%\">1.00 ms"]);
+        assert_eq!(texts_between(&drawn, "<text x=\"100%\" y=\"", '<'), ["75.00%\">100 µs", "0.00%\">1.00 ms"]);
     }
 
     #[test]
@@ -603,7 +603,7 @@ mod tests {
         empty.unanswered(START, START);
         let drawn = super::super::timeline(&empty, START);
         assert_eq!(
-            all(&drawn, "<p class=\"note\">", '<'),
+            texts_between(&drawn, "<p class=\"note\">", '<'),
             [
                 "No RPC has a known latency.",
                 "No RDMA Read or RDMA Write for an RPC was captured.",
@@ -633,7 +633,7 @@ mod tests {
             let mut series = TimeSeries::default();
             let [start, end] = [start, end].map(|milliseconds| START + milliseconds * MILLISECOND);
             series.unanswered(start, start);
-            series.end(end);
+            series.end_at(end);
             let found: Vec<_> = ticks(&series).into_iter().map(|(place, text)| format!("{text} {place:.2}")).collect();
             assert_eq!(found.join(", "), expected, "{start} {end}");
         }
@@ -644,9 +644,9 @@ mod tests {
     fn latencies_are_spread_over_powers_of_ten() {
         let latency = Latency { count: 9, min_ns: 1000, p50_ns: 10_000, p99_ns: 100_000, max_ns: 1_000_000 };
         let drawn = spread(&latency, &(1000..=10_000_000)).0;
-        assert_eq!(all(&drawn, " d=\"", '"'), ["M2.0 5H74.0", "M26.0 1V9", "M50.0 2V8"]);
+        assert_eq!(texts_between(&drawn, " d=\"", '"'), ["M2.0 5H74.0", "M26.0 1V9", "M50.0 2V8"]);
         let one = Latency { count: 2, min_ns: 0, p50_ns: 0, p99_ns: 0, max_ns: 1 };
-        assert_eq!(all(&spread(&one, &(0..=1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
+        assert_eq!(texts_between(&spread(&one, &(0..=1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
     }
 
     /// Recovery is a part of the bar, and of the words of the phase.
@@ -675,12 +675,15 @@ mod tests {
             let parts = parts
                 .iter()
                 .map(|part| format!("class=\"{}\" x=\"{}\" width=\"{}\" height=\"1\"", part[0], part[1], part[2]));
-            assert_eq!(all(&drawn, "<rect ", '>'), parts.collect::<Vec<_>>());
-            assert_eq!([all(&drawn, "<title>", '<'), all(&drawn, "class=\"words\">", '<')], [[words], [words]]);
+            assert_eq!(texts_between(&drawn, "<rect ", '>'), parts.collect::<Vec<_>>());
+            assert_eq!(
+                [texts_between(&drawn, "<title>", '<'), texts_between(&drawn, "class=\"words\">", '<')],
+                [[words], [words]]
+            );
         }
         let legend = phase_legend().0;
         let names = Phase::ALL.map(Phase::name).into_iter().chain([RECOVERY]);
-        assert_eq!(all(&legend, "<b>", '<'), names.collect::<Vec<_>>());
+        assert_eq!(texts_between(&legend, "<b>", '<'), names.collect::<Vec<_>>());
         assert_eq!(legend.matches("<li>").count(), 7);
     }
 }

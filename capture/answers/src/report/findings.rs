@@ -28,13 +28,13 @@ pub(super) struct PeerFinding {
 
 impl PeerFinding {
     /// The implementation that is known to do this.
-    pub(super) fn known(&self) -> Option<&'static str> {
-        self.first.known().map(|known| known.implementation.name())
+    pub(super) fn accepted_deviation(&self) -> Option<&'static str> {
+        self.first.accepted_deviation().map(|known| known.implementation.name())
     }
 }
 
 impl FindingsByPeer {
-    pub(super) fn take(&mut self, found: &Found) {
+    pub(super) fn add_finding(&mut self, found: &Found) {
         let key = (found.severity, found.rule.slug, found.broken_by());
         if let Some(finding) = self.counts.get_mut(&key) {
             finding.count += 1;
@@ -54,7 +54,7 @@ impl FindingsByPeer {
     }
 
     /// Number of findings of this severity.
-    pub(super) fn of(&self, severity: Severity) -> u64 {
+    pub(super) fn count_severity(&self, severity: Severity) -> u64 {
         self.counts.values().filter(|finding| finding.first.severity == severity).map(|finding| finding.count).sum()
     }
 }
@@ -88,11 +88,14 @@ mod tests {
     fn a_thousand_are_told_apart_and_the_others_counted() {
         let mut findings = FindingsByPeer::default();
         let any = any();
-        (1..=1002).for_each(|peer| findings.take(&found(peer, &any)));
+        (1..=1002).for_each(|peer| findings.add_finding(&found(peer, &any)));
         // The last that is told apart, twice more, and one that is not.
-        [1000, 1000, 1001].into_iter().for_each(|peer| findings.take(&found(peer, &any)));
+        [1000, 1000, 1001].into_iter().for_each(|peer| findings.add_finding(&found(peer, &any)));
         let sorted = findings.sorted();
-        assert_eq!((sorted.len(), findings.left_out, findings.of(CREDIT_EXCEEDED.severity)), (1000, 3, 1002));
+        assert_eq!(
+            (sorted.len(), findings.left_out, findings.count_severity(CREDIT_EXCEEDED.severity)),
+            (1000, 3, 1002)
+        );
         assert_eq!((sorted[0].first.stamp.frame, sorted[0].count, sorted[1].count), (1000, 3, 1));
     }
 }

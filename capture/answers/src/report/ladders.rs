@@ -68,7 +68,7 @@ pub(super) struct Ladders {
 
 impl Ladders {
     /// Takes an RPC, and draws a ladder if needed. `greatest`: causes whose greatest instance so far is this RPC.
-    pub(super) fn take(
+    pub(super) fn draw_rpc(
         &mut self,
         transaction: &Transaction,
         arguments: &[OperationArguments<'_>],

@@ -215,20 +215,20 @@ impl CaptureReport {
         };
         self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
         transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
-        self.pending.take(transaction);
+        self.pending.add_rpc(transaction);
         let arguments = transaction.arguments();
         let causes = self.diagnoser.transaction(transaction, &arguments);
         self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
         let [.., by_name] = &self.tops;
         let file = || by_name.names.of_transaction(transaction, &arguments);
         verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
-        self.ladders.take(transaction, &arguments, &causes.greatest, files, &by_name.names);
-        self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
+        self.ladders.draw_rpc(transaction, &arguments, &causes.greatest, files, &by_name.names);
+        self.slowest.add_rpc(transaction, |out| page::slowest_row(out, transaction, files))
     }
 
     /// Takes a finding.
     pub fn finding(&mut self, found: &Found) {
-        self.findings.take(found);
+        self.findings.add_finding(found);
         self.diagnoser.finding(found);
     }
 
@@ -246,7 +246,7 @@ impl CaptureReport {
         let mut rows = Vec::new();
         self.slowest.write(&mut rows)?;
         let (pending_left_out, pending_repeated) = (self.pending.newer, self.pending.repeated_note());
-        let (pending, end) = (self.pending.into_calls(), summary.end());
+        let (pending, end) = (self.pending.into_calls(), summary.capture_end());
         for call in &pending {
             let until = match call.waiting.end {
                 WaitEnd::Disconnected { stamp, .. } => stamp.time,
@@ -254,7 +254,7 @@ impl CaptureReport {
             };
             self.series.unanswered(call.call.time.0, until.0);
         }
-        self.series.end(end.time.0);
+        self.series.end_at(end.time.0);
         self.window.iter().for_each(|window| self.series.clip(*window));
         let finished = Finished {
             name: &self.name,

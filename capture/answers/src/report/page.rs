@@ -375,7 +375,7 @@ fn rule_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PeerFinding>; 6] {
         severity.of_class(|row| row.first.severity.name()),
         rule.of_row_headings(),
         PageColumn::new("broken by", |row: &PeerFinding| {
-            html! { (row.by) @if let Some(known) = row.known() { " (known of " (known) ")" } }
+            html! { (row.by) @if let Some(known) = row.accepted_deviation() { " (known of " (known) ")" } }
         }),
         PageColumn::number("times", Unit::Count, |row: &PeerFinding| row.count.into()),
         PageColumn::number("first frame", Unit::Frame, |row: &PeerFinding| row.first.stamp.frame.into())

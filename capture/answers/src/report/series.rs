@@ -88,12 +88,12 @@ impl TimeSeries {
         match event {
             Event::Message(message) => {
                 let time = message.stamp.time.0;
-                self.begin(time);
+                self.begin_at(time);
                 granted(message).into_iter().for_each(|credits| self.grant(time, credits));
             }
             Event::Transaction(transaction) => {
                 let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
-                reply.iter().for_each(|reply| self.begin(transaction.began.unwrap_or(*reply).time.0));
+                reply.iter().for_each(|reply| self.begin_at(transaction.began.unwrap_or(*reply).time.0));
             }
             Event::Recovery(recovered) if recovered.kind.is_sent_again() => self.sent_again(recovered.stamp.time.0),
             _ => {}
@@ -107,7 +107,7 @@ impl TimeSeries {
     }
 
     /// The capture begins at this time, or there is something at this time.
-    fn begin(&mut self, time: u64) {
+    fn begin_at(&mut self, time: u64) {
         self.start.get_or_insert(time);
     }
 
@@ -125,12 +125,12 @@ impl TimeSeries {
 
     /// Takes a call without a reply, and the end of the wait.
     pub fn unanswered(&mut self, began: u64, until: u64) {
-        self.begin(began);
+        self.begin_at(began);
         self.wait(began, until, |interval| &mut interval.waited_in_vain);
     }
 
     /// The capture ends at this time. Of a capture in which nothing was found there is nothing to show.
-    pub fn end(&mut self, time: u64) {
+    pub fn end_at(&mut self, time: u64) {
         if self.start.is_some() {
             self.at(time);
         }
@@ -224,7 +224,7 @@ impl TimeSeries {
         let pairs = self.intervals.chunks(2).map(|pair| {
             let mut pair = pair.iter();
             let mut both = pair.next().cloned().unwrap_or_default();
-            pair.for_each(|second| both.add(second));
+            pair.for_each(|second| both.add_interval(second));
             both
         });
         self.intervals = pairs.collect();
@@ -232,7 +232,7 @@ impl TimeSeries {
 }
 
 impl Interval {
-    fn add(&mut self, other: &Self) {
+    fn add_interval(&mut self, other: &Self) {
         for (count, more) in self.latencies.iter_mut().zip(&other.latencies) {
             *count = count.saturating_add(*more);
         }
@@ -268,17 +268,17 @@ mod tests {
     #[test]
     fn an_unanswered_call_waits_to_the_end_of_the_capture() {
         let mut series = TimeSeries::default();
-        series.begin(0);
+        series.begin_at(0);
         waited(&mut series, 0, 1_000_000);
         series.unanswered(500_000, 3_000_000);
-        series.end(9_000_000);
+        series.end_at(9_000_000);
         let waits: Vec<_> = series.intervals.iter().map(|interval| series.unanswered_in_flight(interval)).collect();
         assert_eq!(waits, [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         // Frames need not be in the order of their times.
         series.unanswered(2_900_000, 2_100_000);
         assert_eq!(series.unanswered_in_flight(&series.intervals[2]), 1.0);
         let mut empty = TimeSeries::default();
-        empty.end(9_000_000);
+        empty.end_at(9_000_000);
         assert!(empty.intervals.is_empty());
     }
 
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn nothing_is_lost_where_intervals_are_joined() {
         let mut series = TimeSeries::default();
-        series.begin(0);
+        series.begin_at(0);
         waited(&mut series, 500_000, 3_000_000);
         let all = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
         assert_eq!(all(&series), [500_000, 1_000_000, 1_000_000, 0]);
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_page_is_no_larger_for_a_longer_capture() {
         let mut series = TimeSeries::default();
-        series.begin(0);
+        series.begin_at(0);
         for second in 0..100_000 {
             waited(&mut series, second * 1_000_000_000, second * 1_000_000_000 + 5);
         }
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn what_is_before_the_beginning_counts_for_it() {
         let mut series = TimeSeries::default();
-        series.begin(1_000_000_000);
+        series.begin_at(1_000_000_000);
         series.grant(5, 7);
         waited(&mut series, 5, 6);
         assert_eq!((series.intervals.len(), series.intervals[0].granted), (1, Some(7)));

@@ -179,17 +179,20 @@ fn network(finished: &Finished<'_>) -> String {
 fn rules(finished: &Finished<'_>) -> String {
     let findings = finished.findings;
     let counts = [Severity::Error, Severity::Warning, Severity::Hazard]
-        .map(|severity| (findings.of(severity), severity))
+        .map(|severity| (findings.count_severity(severity), severity))
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, severity)| counted(count, severity.name()));
     let counts = counts.collect::<Vec<_>>().join(", ");
     let sorted = findings.sorted();
     let Some(worst) = sorted.first() else { return no_finding(finished) };
-    if let Some(known) = worst.known().filter(|known| sorted.iter().all(|finding| finding.known() == Some(*known))) {
+    if let Some(known) = worst
+        .accepted_deviation()
+        .filter(|known| sorted.iter().all(|finding| finding.accepted_deviation() == Some(*known)))
+    {
         return format!("No rule is broken but in ways that {known} is known for: {counts}.");
     }
-    let known = worst.known().map(|known| format!(", known of {known}")).unwrap_or_default();
+    let known = worst.accepted_deviation().map(|known| format!(", known of {known}")).unwrap_or_default();
     let (slug, by) = (worst.first.rule.slug, &worst.by);
     format!("Rules of the protocol are broken: {counts}; the worst is {slug}, by {by}{known}.")
 }

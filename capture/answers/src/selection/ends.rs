@@ -28,7 +28,7 @@ impl<T> Ends<T> {
 
 impl Ends<Address> {
     /// The ends of an RPC: the server calls back.
-    const fn of(requester: Address, responder: Address, is_reverse: bool) -> Self {
+    const fn from_rpc(requester: Address, responder: Address, is_reverse: bool) -> Self {
         match is_reverse {
             false => Self::Known { client: requester, server: responder },
             true => Self::Known { client: responder, server: requester },
@@ -39,7 +39,7 @@ impl Ends<Address> {
     pub(super) const fn of_connection(connection: &Connection) -> Self {
         let Sides { active, passive } = &connection.ends;
         match connection.set_up {
-            true => Self::of(active.address, passive.address, false),
+            true => Self::from_rpc(active.address, passive.address, false),
             false => Self::Either([active.address, passive.address]),
         }
     }
@@ -47,22 +47,22 @@ impl Ends<Address> {
     /// A reply alone does not show the direction of the call, and neither does a call with an unknown procedure.
     pub(super) const fn of_transaction(transaction: &Transaction) -> Self {
         let Transaction { from, to, reverse, procedure, .. } = *transaction;
-        if procedure.is_some() { Self::of(from, to, reverse) } else { Self::Either([from, to]) }
+        if procedure.is_some() { Self::from_rpc(from, to, reverse) } else { Self::Either([from, to]) }
     }
 
     pub(super) fn of_message(message: &Message) -> Self {
         let Message { from, to, .. } = *message;
         match &message.rpc {
             None => Self::Either([from, to]),
-            Some(rpc) if rpc.direction == Direction::Call => Self::of(from, to, rpc.reverse),
-            Some(rpc) => Self::of(to, from, rpc.reverse),
+            Some(rpc) if rpc.direction == Direction::Call => Self::from_rpc(from, to, rpc.reverse),
+            Some(rpc) => Self::from_rpc(to, from, rpc.reverse),
         }
     }
 
     pub(super) fn of_recovered(recovered: &Recovered) -> Self {
         let Recovered { from, to, client, .. } = *recovered;
         match client {
-            Some(client) => Self::of(client, if client == from { to } else { from }, false),
+            Some(client) => Self::from_rpc(client, if client == from { to } else { from }, false),
             None => Self::Either([from, to]),
         }
     }

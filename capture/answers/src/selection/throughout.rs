@@ -19,7 +19,7 @@ pub struct Throughout {
 
 impl Throughout {
     /// Takes a selected RPC.
-    pub fn take(&mut self, rpc: &impl SelectableRpc, window: Window) {
+    pub fn add_rpc(&mut self, rpc: &impl SelectableRpc, window: Window) {
         if !window.is_within(rpc.span()) {
             return;
         }

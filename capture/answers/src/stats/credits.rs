@@ -27,8 +27,8 @@ impl ConnectionCredits {
         if message.is_malformed().is_none() {
             let credits = if message.is_reverse() { &mut self.reverse } else { &mut self.forward };
             match (direction, message.credits()) {
-                (Some(Direction::Call), Some(credit)) => credits.requested.put(credit),
-                (Some(Direction::Reply), Some(credit)) => credits.granted.put(credit),
+                (Some(Direction::Call), Some(credit)) => credits.requested.add_value(credit),
+                (Some(Direction::Reply), Some(credit)) => credits.granted.add_value(credit),
                 _ => {}
             }
         }
@@ -80,18 +80,18 @@ pub struct Range {
 
 impl CreditCounts {
     /// Adds the values of a later connection.
-    pub(crate) fn add(&mut self, later: &Self) {
-        self.requested.add(later.requested);
-        self.granted.add(later.granted);
+    pub(crate) fn add_later(&mut self, later: &Self) {
+        self.requested.add_later(later.requested);
+        self.granted.add_later(later.granted);
     }
 }
 
 impl Range {
-    fn add(&mut self, later: Self) {
-        [later.min, later.max, later.last].into_iter().flatten().for_each(|value| self.put(value));
+    fn add_later(&mut self, later: Self) {
+        [later.min, later.max, later.last].into_iter().flatten().for_each(|value| self.add_value(value));
     }
 
-    pub(crate) fn put(&mut self, value: u32) {
+    pub(crate) fn add_value(&mut self, value: u32) {
         self.min = Some(self.min.map_or(value, |min| min.min(value)));
         self.max = self.max.max(Some(value));
         self.last = Some(value);
@@ -124,10 +124,10 @@ mod tests {
     fn ranges() {
         let mut credits = Range::default();
         assert_eq!(range(credits), "none");
-        credits.put(32);
+        credits.add_value(32);
         assert_eq!(range(credits), "32");
-        credits.put(8);
-        credits.put(16);
+        credits.add_value(8);
+        credits.add_value(16);
         assert_eq!(range(credits), "8 to 32 (last 16)");
     }
 }

@@ -127,18 +127,22 @@ impl Intervals {
     fn advance(&mut self, time: u64, mut take: impl FnMut(&IntervalStatistics) -> io::Result<()>) -> io::Result<()> {
         let number = time / self.length;
         if number > self.number {
-            self.end(1, &mut take)?;
+            self.end_interval(1, &mut take)?;
         }
         // However far away the next message is, there is one line until then.
         if number > self.number {
-            self.end(number - self.number, &mut take)?;
+            self.end_interval(number - self.number, &mut take)?;
         }
         self.wait(time);
         Ok(())
     }
 
     /// Ends an interval that is so many times as long as others.
-    fn end(&mut self, times: u64, take: &mut impl FnMut(&IntervalStatistics) -> io::Result<()>) -> io::Result<()> {
+    fn end_interval(
+        &mut self,
+        times: u64,
+        take: &mut impl FnMut(&IntervalStatistics) -> io::Result<()>,
+    ) -> io::Result<()> {
         let end = (self.number + times).saturating_mul(self.length);
         self.wait(end);
         let interval = self.interval(end);

@@ -146,12 +146,12 @@ impl Stats {
             return;
         }
         if let Some(permitted) = message.permitted() {
-            connection.permitted.put(message.from, permitted);
+            connection.permitted.note_permission(message.from, permitted);
         }
         if let Ok(decoded) = message.decode()
             && let Some(chunks) = decoded.header.chunks()
         {
-            self.chunks.put(&chunks, direction == Some(Direction::Reply));
+            self.chunks.count_chunks(&chunks, direction == Some(Direction::Reply));
         }
     }
 
@@ -165,7 +165,7 @@ impl Stats {
         rpcs.without_reply += u64::from(reply.is_none());
         rpcs.without_call += u64::from(call.is_none());
         rpcs.reverse += u64::from(transaction.reverse);
-        rpcs.moved.put(*read_octets, *write_octets);
+        rpcs.moved.add_octets(*read_octets, *write_octets);
         for (half, forms, lost) in [
             (call, &mut rpcs.calls_sent, &mut rpcs.calls_not_rebuilt),
             (reply, &mut rpcs.replies_sent, &mut rpcs.replies_not_rebuilt),
@@ -173,7 +173,7 @@ impl Stats {
             let Some(Half { form, message, .. }) = half else { continue };
             // Unreadable messages and RDMA_ERROR are not RPC messages, so they have no form.
             if !matches!(message, Err(NotRebuilt::Header | NotRebuilt::Error(_))) {
-                forms.put(*form);
+                forms.count_form(*form);
             }
             if let Err(error) = message {
                 *lost += 1;
@@ -181,12 +181,12 @@ impl Stats {
             }
         }
         if let Some(octets) = send_length(transaction) {
-            rpcs.fit_inline.put(octets);
+            rpcs.fit_inline.count_rpc(octets);
         }
         let name = OperationName::of_transaction(transaction).to_string();
         let failure = transaction.status.and_then(|status| failure(transaction, status));
         self.procedure(&name, transaction, failure.is_some());
-        self.waits.take(transaction, || name.clone());
+        self.waits.add_rpc(transaction, || name.clone());
         if let Some(failure) = failure {
             let key = (OperationName::of_failure(transaction).to_string(), failure);
             if self.statuses.len() < NAMES || self.statuses.contains_key(&key) {
@@ -209,7 +209,7 @@ impl Stats {
         counts.calls += u64::from(transaction.call.is_some());
         counts.replies += u64::from(transaction.reply.is_some());
         counts.failed += u64::from(failed);
-        counts.moved.put(transaction.read_octets, transaction.write_octets);
+        counts.moved.add_octets(transaction.read_octets, transaction.write_octets);
         if let Some(latency) = transaction.latency() {
             counts.latency_sum_ns = counts.latency_sum_ns.saturating_add(latency);
             latencies.record(latency);
@@ -253,7 +253,7 @@ impl Stats {
     /// The numbers, once all events were taken; `summary` is that of the same capture.
     #[must_use]
     pub fn finish(mut self, summary: &Summary) -> Statistics {
-        for (name, time) in self.waits.times(summary.end()) {
+        for (name, time) in self.waits.times(summary.capture_end()) {
             if let Some(PerProcedure { counts, .. }) = self.procedures.get_mut(&name) {
                 counts.unanswered_sum_ns = counts.unanswered_sum_ns.saturating_add(time);
             }
@@ -307,7 +307,7 @@ impl Stats {
 
 impl InlineFits {
     /// An RPC whose longer message takes so many octets in a Send.
-    fn put(&mut self, octets: usize) {
+    fn count_rpc(&mut self, octets: usize) {
         self.rpcs += 1;
         for (counted, kib) in [
             (&mut self.kib_4, 4),
@@ -322,10 +322,10 @@ impl InlineFits {
 }
 
 impl ChunkStatistics {
-    fn put(&mut self, chunks: &lists::Chunks<'_>, is_reply: bool) {
+    fn count_chunks(&mut self, chunks: &lists::Chunks<'_>, is_reply: bool) {
         for chunk in chunks.reads.chunks() {
             let count = if chunk.position == 0 { &mut self.position_zero } else { &mut self.reads };
-            count.put(chunk.segments.len(), chunk.segments.length());
+            count.add_chunk(chunk.segments.len(), chunk.segments.length());
         }
         let (writes, reply) = if is_reply {
             (&mut self.writes_returned, &mut self.reply_returned)
@@ -333,16 +333,16 @@ impl ChunkStatistics {
             (&mut self.writes, &mut self.reply)
         };
         for chunk in chunks.writes {
-            writes.put(chunk.len(), chunk.length());
+            writes.add_chunk(chunk.len(), chunk.length());
         }
         if let Some(chunk) = chunks.reply {
-            reply.put(chunk.len(), chunk.length());
+            reply.add_chunk(chunk.len(), chunk.length());
         }
     }
 }
 
 impl Forms {
-    pub(crate) const fn put(&mut self, form: Form) {
+    pub(crate) const fn count_form(&mut self, form: Form) {
         match form {
             Form::Short => self.short += 1,
             Form::Chunked => self.chunked += 1,

@@ -179,8 +179,8 @@ impl Mounts {
         let Some(mount) = self.mount(pair.0, pair.1) else { return };
         let shown = &mut mount.shown;
         shown.connections += 1;
-        shown.credits.add(&credits.forward);
-        shown.reverse_credits.add(&credits.reverse);
+        shown.credits.add_later(&credits.forward);
+        shown.reverse_credits.add_later(&credits.reverse);
         if let Some(answer) = connection.announced.get(Side::Passive) {
             shown.set_up_frame = Some(answer.stamp.frame);
             shown.path_mtu = connection.path_mtu;

@@ -8,7 +8,7 @@ pub(super) struct PermittedMessages([Option<(Address, u64)>; 2]);
 
 impl PermittedMessages {
     /// Takes what a message of one end says.
-    pub(super) fn put(&mut self, by: Address, permitted: Permitted) {
+    pub(super) fn note_permission(&mut self, by: Address, permitted: Permitted) {
         let place = self.0.iter_mut().find(|place| place.is_none_or(|(address, _)| address == by));
         let Some(place) = place else { return };
         let before = place.map_or(0, |(_, messages)| messages);
@@ -39,7 +39,7 @@ mod tests {
             (client, Permitted::More(2)),
             (server, Permitted::InAll(34)),
         ] {
-            permitted.put(by, message);
+            permitted.note_permission(by, message);
         }
         assert_eq!((permitted.by(client), permitted.by(server)), (Some(3), Some(34)));
         assert_eq!(PermittedMessages::default().by(client), None);

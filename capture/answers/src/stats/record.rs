@@ -561,7 +561,7 @@ impl EndReport {
 }
 
 impl ChunkTotals {
-    pub(crate) const fn put(&mut self, segments: usize, octets: u64) {
+    pub(crate) const fn add_chunk(&mut self, segments: usize, octets: u64) {
         self.chunks += 1;
         self.segments += segments as u64;
         self.octets = self.octets.saturating_add(octets);
@@ -569,7 +569,7 @@ impl ChunkTotals {
 }
 
 impl Moved {
-    pub(crate) const fn put(&mut self, read_octets: u64, write_octets: u64) {
+    pub(crate) const fn add_octets(&mut self, read_octets: u64, write_octets: u64) {
         self.read_octets += read_octets;
         self.write_octets += write_octets;
     }

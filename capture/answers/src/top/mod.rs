@@ -109,7 +109,7 @@ pub struct TopCounts {
 }
 
 impl TopCounts {
-    fn take(&mut self, transaction: &Transaction) {
+    fn add_rpc(&mut self, transaction: &Transaction) {
         self.calls += u64::from(transaction.call.is_some());
         self.unanswered += u64::from(transaction.reply.is_none());
         self.without_call += u64::from(transaction.call.is_none());
@@ -218,7 +218,7 @@ impl Top {
     }
 
     /// Counts an RPC.
-    pub fn take(&mut self, transaction: &Transaction) {
+    pub fn add_rpc(&mut self, transaction: &Transaction) {
         match self.by {
             TopBy::Handle | TopBy::Name => self.take_with(transaction, &transaction.arguments()),
             _ => self.take_with(transaction, &[]),
@@ -232,8 +232,8 @@ impl Top {
             let kept = self.fold(KEYS / 2);
             self.keys.extend(kept);
         }
-        self.waits.take(transaction, || key.clone());
-        self.keys.entry(key).or_default().take(transaction);
+        self.waits.add_rpc(transaction, || key.clone());
+        self.keys.entry(key).or_default().add_rpc(transaction);
     }
 
     fn key(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> TopKey {
@@ -346,7 +346,7 @@ pub(crate) fn columns<'a>(by: TopBy, screen: Screen) -> [Column<TopLine<'a>>; 9]
 }
 
 pub(crate) fn text_columns() -> Vec<TextColumn> {
-    TextColumn::all(&columns(TopBy::Operation, Screen::default()))
+    TextColumn::list_columns(&columns(TopBy::Operation, Screen::default()))
 }
 
 impl TopReport {
@@ -446,8 +446,8 @@ mod tests {
         let (mut top, keys) = (Top::new(TopBy::Connection), KEYS as u32);
         for connection in 0..3 * keys {
             // One key takes much time from the beginning.
-            top.take(&transaction(connection, 10 + u64::from(connection)));
-            top.take(&transaction(7, 1_000_000));
+            top.add_rpc(&transaction(connection, 10 + u64::from(connection)));
+            top.add_rpc(&transaction(7, 1_000_000));
             assert!(top.keys.len() <= KEYS);
         }
         let report = top.finish(10, CaptureEnd::default());

@@ -48,7 +48,7 @@ struct KeyObject<'a> {
 }
 
 impl<'a> TopObject<'a> {
-    pub(crate) fn all(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
+    pub(crate) fn list_rows(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
         let rows = report.rows.iter().map(|(key, counts)| Self::new(report, KeyObject::new(report, key), counts));
         let keys = report.others.keys;
         let others = (keys > 0).then(|| {
@@ -102,6 +102,6 @@ impl TopReport {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn write_json(&self, capture_file: Option<&str>, out: &mut impl io::Write) -> io::Result<()> {
-        TopObject::all(self).try_for_each(|object| object.write_json_of(capture_file, out))
+        TopObject::list_rows(self).try_for_each(|object| object.write_json_of(capture_file, out))
     }
 }

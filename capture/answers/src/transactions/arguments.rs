@@ -32,7 +32,7 @@ pub(crate) struct ArgumentsObject<'a> {
 }
 
 impl<'a> ArgumentsObject<'a> {
-    pub(crate) fn all(
+    pub(crate) fn list_arguments(
         arguments: &[OperationArguments<'a>],
         server: Address,
         names: &'a FileNames,

@@ -111,7 +111,7 @@ impl<'a> TransactionObject<'a> {
             credit_wait_ns: transaction.credit_wait.ok(),
             credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
             called: CalledObject::of_transaction(transaction),
-            arguments: ArgumentsObject::all(&arguments, server(transaction), names),
+            arguments: ArgumentsObject::list_arguments(&arguments, server(transaction), names),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),
             rdma_read_octets: transaction.read_octets,
@@ -119,7 +119,7 @@ impl<'a> TransactionObject<'a> {
             ended: EndedObject::new(transaction.status, transaction.procedure, transaction.callback),
             tries: transaction.tries.as_ref().map_or(1, |tries| tries.count),
             retry_failure: transaction.retry_failure().map(RetryFailure::name),
-            each_try: TryObject::all(transaction.tries.as_deref()),
+            each_try: TryObject::list_tries(transaction.tries.as_deref()),
         }
     }
 }

@@ -66,7 +66,7 @@ struct TransactionColumns {
 pub(crate) fn text_columns() -> Vec<TextColumn> {
     let lines = Lines::new(Screen::default(), Time::default());
     let columns = lines.of_transactions(&Files::default());
-    [TextColumn::all(&columns), TextColumn::all(&[called_column()])].concat()
+    [TextColumn::list_columns(&columns), TextColumn::list_columns(&[called_column()])].concat()
 }
 
 impl Lines {

@@ -76,7 +76,7 @@ impl Book {
     }
 
     /// Counts that a rule could be judged after all.
-    pub(super) fn known(&mut self, rule: &'static Rule) {
+    pub(super) fn count_judged(&mut self, rule: &'static Rule) {
         if let Some(count) = self.count(rule) {
             count.not_judged = count.not_judged.saturating_sub(1);
         }

@@ -107,9 +107,9 @@ pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
 }
 
 impl Found {
-    /// The known deviation that this is, if any.
+    /// Returns the accepted deviation of which the finding is a case, if there is one.
     #[must_use]
-    pub fn known(&self) -> Option<&'static Deviation> {
+    pub fn accepted_deviation(&self) -> Option<&'static Deviation> {
         deviations().find(|deviation| {
             self.rule.slug == deviation.rule && self.blame == deviation.blame && self.message.contains(deviation.says)
         })
@@ -143,10 +143,14 @@ mod tests {
                 offset: None,
                 message: format!("before, {} behind", deviation.says),
             };
-            assert!(found.known().is_some_and(|known| core::ptr::eq(known, deviation)), "{}", deviation.says);
-            assert!(Found { rule: other_rule, ..found.clone() }.known().is_none());
-            assert!(Found { blame: Blame::Either, ..found.clone() }.known().is_none());
-            assert!(Found { message: "something else".into(), ..found }.known().is_none());
+            assert!(
+                found.accepted_deviation().is_some_and(|known| core::ptr::eq(known, deviation)),
+                "{}",
+                deviation.says
+            );
+            assert!(Found { rule: other_rule, ..found.clone() }.accepted_deviation().is_none());
+            assert!(Found { blame: Blame::Either, ..found.clone() }.accepted_deviation().is_none());
+            assert!(Found { message: "something else".into(), ..found }.accepted_deviation().is_none());
         }
     }
 

@@ -216,7 +216,7 @@ pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -
         if !(row.judge)(&before, &mut Report::new(row.rule, &mut |_: &Finding<'_>| {}))
             && (row.judge)(subject, &mut Report::new(row.rule, &mut take))
         {
-            book.known(row.rule);
+            book.count_judged(row.rule);
         }
     }
     faulty

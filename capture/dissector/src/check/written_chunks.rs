@@ -69,8 +69,8 @@ impl<'a> WrittenChunk<'a> {
                 return None;
             }
             data += segment.returned;
-            if segment.written.end() > 0 {
-                end = start + segment.written.end();
+            if segment.written.end_offset() > 0 {
+                end = start + segment.written.end_offset();
             }
             start += segment.offered;
         }

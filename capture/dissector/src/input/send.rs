@@ -17,7 +17,7 @@ use crate::rpc::placement::Placements;
 #[must_use]
 pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
     let mut message = Message {
-        dialect: Dialect::of(&octets, true, &mut family),
+        dialect: Dialect::recognise(&octets, true, &mut family),
         stamp: Stamp::default(),
         connection: 0,
         sender: Side::Active,

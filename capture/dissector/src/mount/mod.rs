@@ -59,7 +59,7 @@ struct CallPlace {
 }
 
 impl CallPlace {
-    const fn of(transaction: &Transaction) -> Self {
+    const fn from_transaction(transaction: &Transaction) -> Self {
         let Transaction { connection, requester, xid, .. } = *transaction;
         Self { connection, requester, xid }
     }
@@ -129,7 +129,7 @@ impl Mounts {
     }
 
     /// Records that an end ended a connection.
-    pub(crate) fn end(&mut self, ends: Ends, number: u32) {
+    pub(crate) fn end_connection(&mut self, ends: Ends, number: u32) {
         let known = self.connections.get_mut(&ends).into_iter().flatten();
         known.filter(|connection| connection.number == number).for_each(|connection| connection.is_over = true);
     }
@@ -140,7 +140,7 @@ impl Mounts {
         known.filter(|connection| connection.key == key).for_each(|connection| connection.is_settled = true);
     }
 
-    /// Returns true if events need to be [taken](Self::take), because two ends have had more than one connection.
+    /// Returns true if events need to pass [`join_tries`](Self::join_tries), because two ends have had more than one connection.
     #[inline]
     pub(crate) const fn has_several(&self) -> bool {
         self.has_several
@@ -152,7 +152,7 @@ impl Mounts {
         match event {
             Event::Message(message) => self.note_message(message),
             Event::Transaction(transaction) => {
-                may_be_repeated(transaction) || self.repeated.contains_key(&CallPlace::of(transaction))
+                may_be_repeated(transaction) || self.repeated.contains_key(&CallPlace::from_transaction(transaction))
             }
             _ => false,
         }
@@ -185,9 +185,13 @@ impl Mounts {
 
     /// Takes an RPC that has ended. Returns the RPC with the earlier tries, unless the end of the connection ended the RPC, so that another try may
     /// follow: then the RPC is held.
-    pub(crate) fn take(&mut self, transaction: Box<Transaction>, set_backs: &SetBacks) -> Option<Box<Transaction>> {
+    pub(crate) fn join_tries(
+        &mut self,
+        transaction: Box<Transaction>,
+        set_backs: &SetBacks,
+    ) -> Option<Box<Transaction>> {
         let mut transaction = transaction;
-        if let Some(earlier) = self.repeated.remove(&CallPlace::of(&transaction)) {
+        if let Some(earlier) = self.repeated.remove(&CallPlace::from_transaction(&transaction)) {
             self.octets = self.octets.saturating_sub(octets(&earlier));
             let is_set_back = |first, last| set_backs.is_between(first, last);
             *transaction = Transaction::join(*earlier, *transaction, is_set_back);

@@ -276,7 +276,7 @@ pub(crate) fn has_attribute(bitmap: &[u8], attribute: usize) -> bool {
 pub fn session_limits(procedure: Procedure, body: &[u8]) -> Option<SessionLimits> {
     results(procedure, false, body, Reduced::Reply(&[])).end.ok()?;
     let (_, marked) = marked_results(procedure, false, body, Reduced::Reply(&[]));
-    let mut channels = marked.iter().filter(|item| item.mark == Mark::Channel).filter_map(ChannelLimits::of);
+    let mut channels = marked.iter().filter(|item| item.mark == Mark::Channel).filter_map(ChannelLimits::from_item);
     Some(SessionLimits { session: session(&marked)?, fore: channels.next()?, back: channels.next()? })
 }
 

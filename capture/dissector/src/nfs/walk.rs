@@ -129,7 +129,7 @@ pub struct ChannelLimits {
 
 impl ChannelLimits {
     /// Reads headerpadsize, maxrequestsize, maxresponsesize, maxresponsesize_cached, maxoperations, maxrequests.
-    pub(super) fn of(item: &MarkedItem<'_>) -> Option<Self> {
+    pub(super) fn from_item(item: &MarkedItem<'_>) -> Option<Self> {
         let words = item.octets.as_chunks::<4>().0;
         let [_, call, reply, _, operations, calls] = *words.first_chunk::<6>()?;
         let [call, reply, operations, calls] = [call, reply, operations, calls].map(u32::from_be_bytes);

@@ -165,7 +165,10 @@ fn first<'a, 'b: 'a>(mut items: impl Iterator<Item = &'a MarkedItem<'b>>, mark: 
 }
 
 /// The marked items of one operation.
-fn of<'a, 'b>(items: &'a [MarkedItem<'b>], operation: usize) -> impl Iterator<Item = &'a MarkedItem<'b>> + Clone {
+fn select_items<'a, 'b>(
+    items: &'a [MarkedItem<'b>],
+    operation: usize,
+) -> impl Iterator<Item = &'a MarkedItem<'b>> + Clone {
     items.iter().filter(move |item| item.operation == operation)
 }
 
@@ -233,15 +236,16 @@ fn compound<'a>(
     let mut filehandles = Filehandles::default();
     let mut all: Vec<OperationArguments<'a>> = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
-        let mut arguments = OperationArguments::new(operation.name, of(asked, index));
+        let mut arguments = OperationArguments::new(operation.name, select_items(asked, index));
         (arguments.operation, arguments.traits) = (Some(operation.code), operation.code.traits());
         arguments.status = answers.get(index).and_then(|answer| answer.status);
         if operation.code == OperationCode::WRITE {
             let data = call.items.iter().find(|item| item.operation == index);
             arguments.count = data.map(|data| data.length);
         }
-        arguments.returned_limits = first(of(returned, index), Mark::AttributeValues).map(ReturnedLimits::Attributes);
-        let got = first(of(returned, index), Mark::Handle);
+        arguments.returned_limits =
+            first(select_items(returned, index), Mark::AttributeValues).map(ReturnedLimits::Attributes);
+        let got = first(select_items(returned, index), Mark::Handle);
         if let Some((handle, named)) =
             got.zip(filehandles.named_by).filter(|_| arguments.traits.filehandle == FilehandleStep::Get)
         {

@@ -43,13 +43,13 @@ impl SenderTimes {
     }
 
     /// Adds other times.
-    pub(crate) const fn add(&mut self, other: Self) {
+    pub(crate) const fn add_times(&mut self, other: Self) {
         self.late = self.late.saturating_add(other.late);
         self.paused = self.paused.saturating_add(other.paused);
         self.window = self.window.saturating_add(other.window);
         self.full = self.full.saturating_add(other.full);
         self.slowed = self.slowed.saturating_add(other.slowed);
-        self.congestion.add(other.congestion);
+        self.congestion.add_counts(other.congestion);
     }
 }
 
@@ -69,7 +69,7 @@ impl CongestionSigns {
     }
 
     /// Adds other signs.
-    pub const fn add(&mut self, other: Self) {
+    pub const fn add_counts(&mut self, other: Self) {
         self.notifications = self.notifications.saturating_add(other.notifications);
         self.marks = self.marks.saturating_add(other.marks);
         self.pauses = self.pauses.saturating_add(other.pauses);

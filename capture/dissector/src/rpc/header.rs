@@ -101,7 +101,7 @@ impl fmt::Display for Reaction {
 impl Dialect {
     /// Returns the dialect of a Send, on a connection that has shown `family`, or nothing yet. Records in `family` the
     /// wire format that the Send shows. `octets` are the Send's beginning, or all of the Send if `is_whole`.
-    pub(crate) fn of(octets: &[u8], is_whole: bool, family: &mut Option<Family>) -> Self {
+    pub(crate) fn recognise(octets: &[u8], is_whole: bool, family: &mut Option<Family>) -> Self {
         // The version is in the same place in all of them (RFC 8166 section 4.2.2).
         if octets.get(4..8) != Some(&v2::VERSION.to_be_bytes()) {
             return Self::Version1;

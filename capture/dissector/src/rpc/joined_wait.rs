@@ -19,7 +19,7 @@ pub struct JoinedWait {
 impl JoinedWait {
     /// Leaves out what came after the wait, and adds up the time of recovery.
     pub(crate) fn cut(mut self) -> Self {
-        self.recovery.end(self.until.time);
+        self.recovery.end_at(self.until.time);
         let stretches: u64 = self.recovery.stretches.iter().map(|(from, until)| until.0 - from.0).sum();
         let all = stretches.saturating_add(self.recovery.stretches_left_out);
         self.recovery.phases.responder = all.min(self.nanoseconds());

@@ -137,7 +137,7 @@ pub struct Beginning {
 
 impl Beginning {
     /// Reads the first words of a Payload stream, if there is at least an XID.
-    pub(crate) fn of(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn from_payload(payload: &[u8]) -> Option<Self> {
         let xid = payload.first_chunk().map(|word| u32::from_be_bytes(*word))?;
         Some(Self { xid, kind: MessageType::peek(payload).map(|(_, kind)| kind) })
     }

@@ -77,7 +77,7 @@ pub struct Phases {
 impl Phases {
     /// Returns the nanoseconds in one phase.
     #[must_use]
-    pub const fn of(&self, phase: Phase) -> u64 {
+    pub const fn phase_time(&self, phase: Phase) -> u64 {
         match phase {
             Phase::Call => self.call,
             Phase::Responder => self.responder,
@@ -89,7 +89,7 @@ impl Phases {
     }
 
     /// Returns a mutable reference to the nanoseconds in one phase.
-    pub const fn of_mut(&mut self, phase: Phase) -> &mut u64 {
+    pub const fn phase_time_mut(&mut self, phase: Phase) -> &mut u64 {
         match phase {
             Phase::Call => &mut self.call,
             Phase::Responder => &mut self.responder,
@@ -103,7 +103,7 @@ impl Phases {
     /// Returns the sum of all phases: the latency of the RPC.
     #[must_use]
     pub fn total(&self) -> u64 {
-        Phase::ALL.iter().map(|phase| self.of(*phase)).sum()
+        Phase::ALL.iter().map(|phase| self.phase_time(*phase)).sum()
     }
 }
 

@@ -12,7 +12,7 @@ impl Ranges {
 
     /// Adds a range. If there would be too many, does nothing and returns false.
     #[must_use]
-    pub(crate) fn add(&mut self, range: Range<u64>) -> bool {
+    pub(crate) fn add_range(&mut self, range: Range<u64>) -> bool {
         // Data nearly always continues where it stopped.
         if let Some(last) = self.0.last_mut()
             && last.end == range.start
@@ -52,12 +52,12 @@ impl Ranges {
 
     /// The end of the last range: no octet from there on was moved.
     #[must_use]
-    pub fn end(&self) -> u64 {
+    pub fn end_offset(&self) -> u64 {
         self.0.last().map_or(0, |last| last.end)
     }
 
     /// Memory used by the ranges, in octets.
-    pub(crate) const fn held(&self) -> usize {
+    pub(crate) const fn memory_used(&self) -> usize {
         self.0.len() * size_of::<Range<u64>>()
     }
 }
@@ -86,7 +86,7 @@ mod tests {
 
     fn first(length: u64) -> Ranges {
         let mut ranges = Ranges::default();
-        assert!(ranges.add(0..length));
+        assert!(ranges.add_range(0..length));
         ranges
     }
 
@@ -103,14 +103,14 @@ mod tests {
             for _ in 0..next(12) {
                 let start = next(64);
                 let end = start + next(65 - start);
-                assert!(ranges.add(start..end));
+                assert!(ranges.add_range(start..end));
                 (start..end).for_each(|at| octets[at as usize] = true);
                 let (from, to) = (next(64), 64);
                 let first = (from..to).find(|&at| !octets[at as usize]);
                 let gap = first.map(|first| first..(first..to).find(|&at| octets[at as usize]).unwrap_or(to));
                 assert_eq!(ranges.gap(from..to), gap, "{ranges:?} {from}");
                 assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
-                assert_eq!(ranges.end(), octets.iter().rposition(|&is| is).map_or(0, |last| last as u64 + 1));
+                assert_eq!(ranges.end_offset(), octets.iter().rposition(|&is| is).map_or(0, |last| last as u64 + 1));
             }
         }
     }
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn only_so_many_ranges_are_kept() {
         let mut ranges = Ranges::default();
-        assert!((0..Ranges::MOST as u64).all(|at| ranges.add(at * 4..at * 4 + 2)));
-        assert!(!ranges.add(1000..1001));
-        assert!(ranges.add(2..4), "it closes a gap");
-        assert!(ranges.add(1000..1001));
-        assert_eq!(ranges.held(), Ranges::MOST * size_of::<Range<u64>>());
+        assert!((0..Ranges::MOST as u64).all(|at| ranges.add_range(at * 4..at * 4 + 2)));
+        assert!(!ranges.add_range(1000..1001));
+        assert!(ranges.add_range(2..4), "it closes a gap");
+        assert!(ranges.add_range(1000..1001));
+        assert_eq!(ranges.memory_used(), Ranges::MOST * size_of::<Range<u64>>());
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Recovery {
     pub(crate) const HELD: usize = 2 * FRAMES * size_of::<u64>() + STRETCHES * size_of::<(Time, Time)>();
 
     /// Counts a sign that something was lost.
-    pub(crate) fn take(&mut self, kind: RecoveryKind, stamp: Stamp) {
+    pub(crate) fn count_indication(&mut self, kind: RecoveryKind, stamp: Stamp) {
         match kind {
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
                 self.resent_packets += 1;
@@ -114,7 +114,7 @@ impl Recovery {
     }
 
     /// Takes away what is later than the end of the RPC.
-    pub(crate) fn end(&mut self, end: Time) {
+    pub(crate) fn end_at(&mut self, end: Time) {
         self.stretches.retain(|(from, _)| *from < end);
         if let Some(last) = self.stretches.last_mut() {
             last.1 = last.1.min(end);

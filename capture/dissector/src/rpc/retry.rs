@@ -28,7 +28,7 @@ impl Try {
         if let Some(LastStep { step: Step::Reply, stamp }) = waiting.responder {
             new.reply = Some(stamp);
         }
-        new.execution = Execution::of(waiting);
+        new.execution = Execution::from_waiting(waiting);
         let is_responder = new.disconnection.map(|end| end.by == *to);
         new.end = match (waiting.reply_delivery, is_responder, waiting.delivery) {
             _ if waiting.end == WaitEnd::Capture => TryEnd::Waits,
@@ -52,7 +52,7 @@ impl Transaction {
             let (phases, recovery) = (Err(NotTimed::SeveralTries), Err(NotTimed::SeveralTries));
             Box::new(Tries { all: vec![first], count: 1, phases, recovery, credit_wait: Ok(0) })
         });
-        tries.add(new);
+        tries.add_try(new);
         let several = |reason: Option<NotTimed>| match reason {
             Some(reason) if !reason.leaves_latency() => reason,
             _ => NotTimed::SeveralTries,

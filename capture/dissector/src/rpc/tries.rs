@@ -123,7 +123,7 @@ impl Execution {
         }
     }
 
-    pub(super) fn of(waiting: &Waiting) -> Self {
+    pub(super) fn from_waiting(waiting: &Waiting) -> Self {
         let step = waiting.responder.map(|last| last.step);
         match (waiting.reply_delivery, step, waiting.delivery) {
             (Some(_), ..) | (None, Some(Step::Write | Step::Reply), _) => Self::Executed,
@@ -154,7 +154,7 @@ impl Tries {
         last.began.time.0.checked_sub(first.began.time.0)
     }
 
-    pub(super) fn add(&mut self, new: Try) {
+    pub(super) fn add_try(&mut self, new: Try) {
         if self.all.len() == KEPT {
             self.all.pop();
         }

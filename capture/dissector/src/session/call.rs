@@ -42,7 +42,7 @@ pub(crate) struct CallSegment {
 impl CallSegment {
     /// Memory used for moved data, in octets.
     pub(crate) fn held(&self) -> usize {
-        self.data.held() + self.moved.held()
+        self.data.held() + self.moved.memory_used()
     }
 }
 
@@ -250,12 +250,12 @@ impl Call {
             return;
         }
         let Some(segment) = self.segments.get_mut(segment) else { return };
-        let (before, end) = (segment.moved.held(), at.saturating_add(length));
+        let (before, end) = (segment.moved.memory_used(), at.saturating_add(length));
         // Octets beyond the segment may be meant for the next one.
-        if end > u64::from(segment.length) || !segment.moved.add(at..end) {
+        if end > u64::from(segment.length) || !segment.moved.add_range(at..end) {
             self.followed = Followed::No;
         }
-        *held = *held + segment.moved.held() - before;
+        *held = *held + segment.moved.memory_used() - before;
     }
 
     /// Returns true if neither the call nor memory that the responder could read has an RPC message, so that nothing
@@ -497,7 +497,7 @@ impl Call {
         let chunks = self.message.decode().ok()?.header.chunks().unwrap_or_default();
         let reads = read_chunks(&chunks);
         self.describe(&payload, &reads);
-        Beginning::of(&payload)
+        Beginning::from_payload(&payload)
     }
 
     /// Returns the properties of an unreadable reply that are known from the call.

@@ -76,7 +76,7 @@ impl Session {
             return false;
         }
         let mut family = self.family;
-        let dialect = Dialect::of(send, false, &mut family);
+        let dialect = Dialect::recognise(send, false, &mut family);
         match Decoded::decode(dialect, send) {
             Ok(decoded) => match decoded.header {
                 Header::V1(v1::Header { body: Body::Done, xid, .. }) => self.is_early_done(from, xid),

@@ -69,7 +69,7 @@ impl Joined {
     /// Counts an indication of loss in what an end sent for no known call. The packet before that came at the time `after`.
     pub(super) fn recover(&mut self, of: Side, kind: RecoveryKind, after: Time, stamp: Stamp) {
         let recovery = self.recovery.get_mut(of).get_or_insert_default();
-        recovery.take(kind, stamp);
+        recovery.count_indication(kind, stamp);
         let until = recovery.stretches.last().map_or(after, |(_, until)| after.max(*until));
         if kind.is_sent_again() && stamp.time > until {
             recovery.stretch(until, stamp.time);

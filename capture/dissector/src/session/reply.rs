@@ -56,7 +56,7 @@ impl Reply {
 
     /// Returns the beginning of the RPC message, if the Payload stream is known.
     pub(crate) fn beginning(&self) -> Option<Beginning> {
-        Beginning::of(self.payload.as_ref().ok()?.octets())
+        Beginning::from_payload(self.payload.as_ref().ok()?.octets())
     }
 
     /// Returns the known properties of the RPC message.

@@ -101,7 +101,7 @@ impl Session {
     /// Returns the message of a Send, before anything is known about the content of the message.
     fn assembled(&mut self, connection: &Connection, number: u32, sender: Side, send: Assembled) -> Message {
         Message {
-            dialect: Dialect::of(
+            dialect: Dialect::recognise(
                 message::readable(send.captured, &send.octets),
                 send.captured == Captured::Whole,
                 &mut self.family,
@@ -140,7 +140,7 @@ impl Session {
 /// Returns true if a Send can only be RPC-over-RDMA: a header that is right in every word, and either the beginning of
 /// an RPC message with the header's XID, or exactly the chunks of a long message.
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
-    let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
+    let Ok(decoded) = Decoded::decode(Dialect::recognise(octets, true, &mut None), octets) else { return false };
     let Ok(prefix) = Prefix::decode(octets) else { return false };
     match decoded.header.place() {
         header::PayloadPlace::Inline => {

@@ -372,8 +372,8 @@ impl Timeline {
         let DataWatch { mut times, is_requester, since, before } = *self.data;
         let elapsed = time.0.saturating_sub(since.0);
         match is_requester {
-            true => times.read.add(requester.since(before, elapsed)),
-            false => times.written.add(responder.since(before, elapsed)),
+            true => times.read.add_times(requester.since(before, elapsed)),
+            false => times.written.add_times(responder.since(before, elapsed)),
         }
         let is_requester = self.activity == Activity::Pulling;
         let before = if is_requester { requester } else { responder };
@@ -397,7 +397,7 @@ impl Timeline {
             None => {
                 let mut recovery = self.lost.map(|lost| lost.recovery).unwrap_or_default();
                 recovery.unassigned = self.unassigned;
-                recovery.end(self.latest.time);
+                recovery.end_at(self.latest.time);
                 Ok(recovery)
             }
         }
@@ -423,7 +423,7 @@ impl Timeline {
     /// A packet shows that one of the RPC was lost, or seemed to be.
     pub(super) fn recover(&mut self, kind: RecoveryKind, again_for: AgainFor, stamp: Stamp) {
         let lost = self.lost.get_or_insert_default();
-        lost.recovery.take(kind, stamp);
+        lost.recovery.count_indication(kind, stamp);
         if kind.is_sent_again() {
             lost.spend(self.latest.time, stamp.time);
             lost.explain(stamp.time, again_for);
@@ -499,12 +499,12 @@ impl Timeline {
         let elapsed = stamp.time.0.checked_sub(self.latest.time.0);
         match (stamp.frame >= self.latest.frame, elapsed) {
             (true, Some(elapsed)) => {
-                *self.phases.of_mut(phase) += elapsed;
+                *self.phases.phase_time_mut(phase) += elapsed;
                 if let Some(steps) = &mut self.steps {
                     steps.spend(phase, self.latest.time, stamp.time);
                 }
                 if let Some(lost) = &mut self.lost {
-                    *lost.recovery.phases.of_mut(phase) += lost.take_until(stamp.time, elapsed);
+                    *lost.recovery.phases.phase_time_mut(phase) += lost.take_until(stamp.time, elapsed);
                 }
                 self.latest = stamp;
             }

@@ -537,5 +537,5 @@ fn only_one_form_of_a_finding_is_a_deviation() {
     trace.null(0x99);
     let found = judge(&trace.packets).0;
     let answer = found.iter().find(|found| found.rule.slug == "answer").unwrap();
-    assert!(answer.known().is_none(), "{answer:?}");
+    assert!(answer.accepted_deviation().is_none(), "{answer:?}");
 }

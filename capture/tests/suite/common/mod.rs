@@ -86,7 +86,7 @@ pub fn dissect(file: &[u8], config: Config) -> Found {
     let mut reader = Reader::new(file).unwrap();
     while let Some(frame) = reader.next() {
         dissector.frame(&frame.unwrap());
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
     }
     found.finish(dissector)
 }

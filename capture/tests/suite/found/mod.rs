@@ -21,7 +21,7 @@ pub struct Found {
 
 impl Found {
     /// Takes what the dissector has to give now.
-    pub fn take(&mut self, dissector: &mut Dissector) {
+    pub fn take_events(&mut self, dissector: &mut Dissector) {
         while let Some(event) = dissector.event() {
             match event {
                 Event::Message(message) => self.messages.push(message),
@@ -35,7 +35,7 @@ impl Found {
     }
 
     /// The only transaction with this XID.
-    pub fn of(&self, xid: u32) -> &Transaction {
+    pub fn only_rpc(&self, xid: u32) -> &Transaction {
         let mut all = self.transactions.iter().filter(|transaction| transaction.xid == xid);
         let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
         assert!(all.next().is_none(), "{xid} is there twice");
@@ -45,7 +45,7 @@ impl Found {
     /// Takes the rest, at the end of the capture.
     pub fn finish(mut self, mut dissector: Dissector) -> Self {
         dissector.finish();
-        self.take(&mut dissector);
+        self.take_events(&mut dissector);
         self.summary = dissector.summary().clone();
         self
     }
@@ -56,7 +56,7 @@ impl Found {
         let mut found = Self::default();
         for (number, (data, length)) in (1..).zip(packets) {
             dissector.frame(&Frame { number, time: Time(number * 1000), link: RAW_IP, data, length });
-            found.take(&mut dissector);
+            found.take_events(&mut dissector);
         }
         found.finish(dissector)
     }

@@ -66,7 +66,7 @@ pub(super) fn recoveries(simulated: &Simulated, Found { transactions, .. }: &Fou
         else {
             continue;
         };
-        let of = |phases: Phases| Phase::ALL.map(|phase| phases.of(phase));
+        let of = |phases: Phases| Phase::ALL.map(|phase| phases.phase_time(phase));
         let (whole, part) = (of(phases), of(recovery.phases));
         if part.iter().zip(whole).any(|(part, whole)| *part > whole) || recovery.phases.total() > latency {
             verdict.refuse(simulated, format!("{:#x}: {latency} {phases:?} {:?}", transaction.xid, recovery.phases));
@@ -238,7 +238,7 @@ fn time_without_anything_to_do_blames_no_end() {
 pub(super) fn blames(simulated: &Simulated, Found { transactions, .. }: &Found, verdict: &mut Verdict) {
     for transaction in transactions.iter().filter(|transaction| !simulated.rpcs[&transaction.xid].is_hidden) {
         let (Ok(phases), Ok(recovery)) = (transaction.phases, &transaction.recovery) else { continue };
-        let of = |phase| phases.of(phase) - recovery.phases.of(phase);
+        let of = |phase| phases.phase_time(phase) - recovery.phases.phase_time(phase);
         let ends = [Phase::Responder, Phase::Pull, Phase::Requester].map(of);
         if ends.iter().any(|time| *time > BUSY) {
             let (xid, rpc) = (transaction.xid, &simulated.rpcs[&transaction.xid]);

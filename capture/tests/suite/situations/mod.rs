@@ -62,7 +62,7 @@ enum Latency {
 }
 
 impl Truth {
-    fn of(row: &str) -> Option<Self> {
+    fn from_row(row: &str) -> Option<Self> {
         let cells: Vec<_> = row.trim().strip_prefix('|')?.split('|').map(str::trim).collect();
         let [file, _, latency, sent_again, refused, timeouts, owed, _] = cells[..] else { return None };
         let number = |cell: &str| cell.replace(',', "").parse::<u64>();
@@ -80,8 +80,8 @@ impl Truth {
         Some(Self { file, latency, sent_again, refused, timeouts, owed })
     }
 
-    fn all() -> Vec<Self> {
-        fs::read_to_string(folder().join("README.md")).unwrap().lines().filter_map(Self::of).collect()
+    fn read_all() -> Vec<Self> {
+        fs::read_to_string(folder().join("README.md")).unwrap().lines().filter_map(Self::from_row).collect()
     }
 
     fn nanoseconds(&self) -> Option<u64> {
@@ -158,12 +158,12 @@ fn every_capture_is_in_a_table() {
     for (name, _) in made::ALL {
         assert!(readme.contains(&format!("`{name}`")), "{name}");
     }
-    assert_eq!(Truth::all().len() + 11, made::ALL.len());
+    assert_eq!(Truth::read_all().len() + 11, made::ALL.len());
 }
 
 #[test]
 fn transactions_slow_and_explain_have_the_latency_of_the_truth() {
-    for truth in Truth::all() {
+    for truth in Truth::read_all() {
         let name = &truth.file;
         let found = rpc(truth.records(&["transactions"], "transaction")).unwrap();
         let reason = found["phases_missing"].as_str();
@@ -193,7 +193,7 @@ fn transactions_slow_and_explain_have_the_latency_of_the_truth() {
 
 #[test]
 fn tables_and_traces_have_the_latency_of_the_truth() {
-    for truth in Truth::all() {
+    for truth in Truth::read_all() {
         let (name, path) = (&truth.file, truth.path());
         let output = run(&["transactions", "--csv", &path]);
         let mut lines = stdout(&output).lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -215,7 +215,7 @@ fn tables_and_traces_have_the_latency_of_the_truth() {
 
 #[test]
 fn annotations_name_the_latency_or_that_it_is_unknown() {
-    for truth in Truth::all() {
+    for truth in Truth::read_all() {
         let octets = run(&["annotate", "-o", "-", &truth.path()]).stdout;
         let octets = String::from_utf8_lossy(&octets);
         let call = octets.split(&format!("call {XID}: ")).nth(1).unwrap().split('\0').next().unwrap();
@@ -231,7 +231,7 @@ fn annotations_name_the_latency_or_that_it_is_unknown() {
 
 #[test]
 fn transactions_name_the_outcome_of_an_rpc_that_waits() {
-    for truth in Truth::all().iter().filter(|truth| truth.latency == Latency::Waits) {
+    for truth in Truth::read_all().iter().filter(|truth| truth.latency == Latency::Waits) {
         let output = run(&["transactions", &truth.path()]);
         let line = stdout(&output).lines().find(|line| line.contains(XID)).unwrap();
         assert!(line.ends_with(&format!("  {}", truth.outcome())), "{}: {line}", truth.file);
@@ -254,7 +254,7 @@ fn no_output_calls_unread_data_missing() {
 
 #[test]
 fn pending_names_the_debtor_of_the_truth() {
-    for truth in Truth::all() {
+    for truth in Truth::read_all() {
         let found = rpc(truth.records(&["pending"], "pending"));
         let owed = found
             .map(|found| (found["owed"].as_str().unwrap().to_owned(), found["owed_by"].as_str().map(str::to_owned)));
@@ -268,7 +268,7 @@ fn pending_names_the_debtor_of_the_truth() {
 /// The clock is set back by a second after the call, and the capture ends three seconds later.
 #[test]
 fn an_age_across_a_clock_set_back_is_least() {
-    let truth = Truth::all().into_iter().find(|truth| truth.file == "clock_set_back_waiting").unwrap();
+    let truth = Truth::read_all().into_iter().find(|truth| truth.file == "clock_set_back_waiting").unwrap();
     let older_than = |age| rpc(truth.records(&["pending", "--older-than", age], "pending"));
     let call = older_than("3s").unwrap();
     assert_eq!((&call["age_ns"], &call["age_at_least_ns"]), (&Value::Null, &json!(3_000_000_000_u64)));
@@ -305,7 +305,7 @@ fn a_call_has_one_age_in_pending_and_diagnose() {
 
 #[test]
 fn events_statistics_and_rpcs_count_what_was_sent_again() {
-    for truth in Truth::all() {
+    for truth in Truth::read_all() {
         let name = &truth.file;
         let expected = [truth.sent_again, truth.refused, truth.timeouts];
 
@@ -341,7 +341,7 @@ fn events_statistics_and_rpcs_count_what_was_sent_again() {
 /// credits, a reply that the responder provides is read after its Send, and beside an OPEN, the recall that it waits for waits too.
 #[test]
 fn intervals_count_the_time_that_calls_waited() {
-    for truth in Truth::all() {
+    for truth in Truth::read_all() {
         let found = rpc(truth.records(&["transactions"], "transaction")).unwrap();
         let others = ["reply_provided_and_read", "recall_answered_late"];
         let is_counted = !truth.file.starts_with("v2") && !others.contains(&&*truth.file);

@@ -351,7 +351,7 @@ pub fn sends(wire: &mut Wire, trace: &mut Vec<Packet>, messages: &[(By, Vec<u8>)
 
 /// An RPC is whole, and its call and its reply are these.
 pub fn assert_rpc(found: &Found, xid: u32, call: &[u8], reply: &[u8]) {
-    let transaction = found.of(xid);
+    let transaction = found.only_rpc(xid);
     assert!(v2::rebuilt(transaction) == [Some(call), Some(reply)], "{transaction:?}");
 }
 

@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     /// A packet that takes this much memory.
-    fn held(size: usize) -> HeldPacket {
-        let overhead = HeldPacket { octets: [].into(), ..of(vec![0; LEN]) }.size();
-        let held = of(vec![0; size - overhead]);
+    fn packet_of_size(size: usize) -> HeldPacket {
+        let overhead = HeldPacket { octets: [].into(), ..packet_of(vec![0; LEN]) }.size();
+        let held = packet_of(vec![0; size - overhead]);
         assert_eq!(held.size(), size);
         held
     }
 
-    fn of(octets: Vec<u8>) -> HeldPacket {
+    fn packet_of(octets: Vec<u8>) -> HeldPacket {
         let (length, packet) = (octets.len(), Transport::decode(&octets, octets.len()).unwrap());
         let arrival = Arrival {
             from: Side::Active,
@@ -209,7 +209,7 @@ mod tests {
     fn more_than_8_mebibytes_are_too_many() {
         for (size, is_full) in [(HELD_OCTETS, false), (HELD_OCTETS + 1, true), (2 * HELD_OCTETS, true)] {
             let mut packets = Packets::default();
-            packets.insert(1, held(size));
+            packets.insert(1, packet_of_size(size));
             assert_eq!(packets.is_full(), is_full);
         }
     }
@@ -218,11 +218,11 @@ mod tests {
     fn a_replaced_packet_frees_its_octets() {
         let mut packets = Packets::default();
         for size in [1000, 2000, 500] {
-            packets.insert(1, held(size));
+            packets.insert(1, packet_of_size(size));
             assert_eq!(packets.octets, size);
         }
-        packets.insert(7, held(900));
-        packets.insert(8, held(800));
+        packets.insert(7, packet_of_size(900));
+        packets.insert(8, packet_of_size(800));
         packets.forget_before(7);
         assert_eq!(packets.octets, 1700);
         _ = packets.take_from(8);

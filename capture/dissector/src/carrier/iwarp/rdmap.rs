@@ -274,11 +274,11 @@ mod tests {
         data[15] = 8;
         let placement = Placement::Untagged { invalidates: None, queue: 1, number: 1, offset: 0 };
         let segment = DdpSegment { opcode: Opcode::READ_REQUEST, last: true, placement, data: &data, length: 28 };
-        given(rdmap, &received(Side::Passive, segment, end, 0))
+        format_output(rdmap, &received(Side::Passive, segment, end, 0))
     }
 
     /// The output, in brief.
-    fn given(rdmap: &mut Rdmap, received: &Received<'_>) -> String {
+    fn format_output(rdmap: &mut Rdmap, received: &Received<'_>) -> String {
         let mut words = Vec::new();
         rdmap.segment(received, &mut |did| {
             words.push(match did {
@@ -302,7 +302,7 @@ mod tests {
     fn respond(rdmap: &mut Rdmap, at: u64, last: bool, length: usize, acknowledges: u64) -> String {
         let address = MemoryAddress { offset: SINK.offset + at, ..SINK };
         let segment = tagged(Opcode::READ_RESPONSE, address, last, [0; 16].get(..length).unwrap());
-        given(rdmap, &received(Side::Active, segment, 0, acknowledges))
+        format_output(rdmap, &received(Side::Active, segment, 0, acknowledges))
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn sends_that_do_not_follow_each_other_are_told_apart() {
         let mut rdmap = Rdmap::default();
-        let mut take = |segment| given(&mut rdmap, &received(Side::Active, segment, 0, 0));
+        let mut take = |segment| format_output(&mut rdmap, &received(Side::Active, segment, 0, 0));
         assert_eq!(take(send(7, 4, true, &[0; 4])), "Send false true", "the capture begins here");
         assert_eq!(take(send(8, 0, false, &[0; 4])), "Send true false");
         assert_eq!(take(send(8, 4, true, &[0; 4])), "Send false true");
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn an_rdma_write_begins_once_and_terminate_comes_once() {
         let mut rdmap = Rdmap::default();
-        let mut take = |segment| given(&mut rdmap, &received(Side::Active, segment, 0, 0));
+        let mut take = |segment| format_output(&mut rdmap, &received(Side::Active, segment, 0, 0));
         for (last, expected) in [(false, "Write true"), (true, "Write false"), (true, "Write true")] {
             assert_eq!(take(tagged(Opcode::WRITE, SINK, last, &[1])), expected);
         }

@@ -743,7 +743,7 @@ mod tests {
     }
 
     impl Taken {
-        fn take(&mut self, from: Side, sequence: u32, acknowledges: u32, data: &str) -> &mut Self {
+        fn take_segment(&mut self, from: Side, sequence: u32, acknowledges: u32, data: &str) -> &mut Self {
             self.flagged(from, sequence, acknowledges, 0x10, data)
         }
 
@@ -753,7 +753,7 @@ mod tests {
             let frame = Frame { number: 1, time: Time(0), link: LinkType(101), data: &packet, length };
             let Content::Tcp(segment) = decode(&frame) else { panic!("TCP") };
             let Self { reassembly, out } = self;
-            reassembly.segment(Origin { from, stamp: Stamp::default() }, &segment, &mut |step| put(out, step));
+            reassembly.segment(Origin { from, stamp: Stamp::default() }, &segment, &mut |step| append_step(out, step));
             self
         }
 
@@ -762,7 +762,7 @@ mod tests {
         }
     }
 
-    fn put(out: &mut Sides<String>, step: StreamStep<'_>) {
+    fn append_step(out: &mut Sides<String>, step: StreamStep<'_>) {
         match step {
             StreamStep::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
             StreamStep::Lost(origin, _) => out.get_mut(origin.from).push('!'),
@@ -781,16 +781,26 @@ mod tests {
         let mut taken = Taken::default();
         let begin = 0xffff_fffc;
         taken.flagged(Active, begin - 1, 0, 0x02, "");
-        taken.take(Active, begin.wrapping_add(6), 0, "ghi").take(Active, begin.wrapping_add(3), 0, "def");
+        taken.take_segment(Active, begin.wrapping_add(6), 0, "ghi").take_segment(
+            Active,
+            begin.wrapping_add(3),
+            0,
+            "def",
+        );
         assert_eq!(taken.active(), "");
-        taken.take(Active, begin, 0, "abc");
+        taken.take_segment(Active, begin, 0, "abc");
         assert_eq!(taken.active(), "abcdefghi");
-        taken.take(Active, begin.wrapping_add(3), 0, "def").take(Active, begin.wrapping_add(7), 0, "hij");
+        taken.take_segment(Active, begin.wrapping_add(3), 0, "def").take_segment(
+            Active,
+            begin.wrapping_add(7),
+            0,
+            "hij",
+        );
         assert_eq!(taken.active(), "abcdefghij");
         let counts = taken.reassembly.counts.active;
         assert_eq!((counts.packets, counts.early, counts.retransmitted, counts.missed), (6, 2, 1, 0));
         // So is the last segment, octet by octet.
-        taken.take(Active, begin.wrapping_add(7), 0, "hij");
+        taken.take_segment(Active, begin.wrapping_add(7), 0, "hij");
         assert_eq!((taken.active(), taken.reassembly.counts.active.retransmitted), ("abcdefghij", 2));
     }
 
@@ -798,8 +808,11 @@ mod tests {
     fn of_octets_that_come_twice_the_first_count() {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "");
-        taken.take(Active, 104, 0, "EF").take(Active, 102, 0, "cdefgh").take(Active, 101, 0, "XYZ");
-        taken.take(Active, 100, 0, "a");
+        taken
+            .take_segment(Active, 104, 0, "EF")
+            .take_segment(Active, 102, 0, "cdefgh")
+            .take_segment(Active, 101, 0, "XYZ");
+        taken.take_segment(Active, 100, 0, "a");
         assert_eq!(taken.active(), "aXcdEFgh");
     }
 
@@ -807,12 +820,12 @@ mod tests {
     fn a_segment_waits_for_what_it_acknowledges() {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "").flagged(Passive, 499, 100, 0x12, "");
-        taken.take(Passive, 500, 104, "answer");
+        taken.take_segment(Passive, 500, 104, "answer");
         assert_eq!(taken.out.passive, "");
-        taken.take(Active, 100, 500, "ask.");
+        taken.take_segment(Active, 100, 500, "ask.");
         assert_eq!((taken.active(), &*taken.out.passive), ("ask.", "answer"));
         // A FIN is acknowledged like an octet.
-        taken.flagged(Active, 104, 506, 0x11, "").take(Passive, 506, 105, "bye");
+        taken.flagged(Active, 104, 506, 0x11, "").take_segment(Passive, 506, 105, "bye");
         assert_eq!(taken.out.passive, "answerbye");
     }
 
@@ -820,19 +833,19 @@ mod tests {
     fn only_acknowledged_octets_that_never_came_are_given_up() {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "").flagged(Passive, 499, 100, 0x12, "");
-        taken.take(Active, 104, 500, "efgh");
+        taken.take_segment(Active, 104, 500, "efgh");
         for _ in 0..200 {
-            taken.take(Passive, 500, 100, "");
+            taken.take_segment(Passive, 500, 100, "");
         }
         assert_eq!(taken.active(), "", "it may be sent again");
         for waited in 0..=GRACE {
             assert_eq!(taken.active(), "", "after {waited}");
-            taken.take(Passive, 500, 108, "");
+            taken.take_segment(Passive, 500, 108, "");
         }
-        taken.take(Passive, 500, 108, "");
+        taken.take_segment(Passive, 500, 108, "");
         assert_eq!((taken.active(), taken.reassembly.counts.active.missed), ("!efgh", 1));
         // Octets that come at last come too late.
-        taken.take(Active, 100, 500, "abcd");
+        taken.take_segment(Active, 100, 500, "abcd");
         assert_eq!(taken.active(), "!efgh");
     }
 
@@ -990,12 +1003,12 @@ mod tests {
     #[test]
     fn numbers_far_away_are_strays_until_there_are_many() {
         let mut taken = Taken::default();
-        taken.flagged(Active, 99, 0, 0x02, "").take(Active, 100, 0, "abc");
-        taken.take(Active, 0x8000_0000, 0, "stray").take(Active, 103, 0, "def");
+        taken.flagged(Active, 99, 0, 0x02, "").take_segment(Active, 100, 0, "abc");
+        taken.take_segment(Active, 0x8000_0000, 0, "stray").take_segment(Active, 103, 0, "def");
         assert_eq!((taken.active(), taken.reassembly.counts.active.orphans), ("abcdef", 1));
         for index in 0..STRAYS {
             assert!(!taken.reassembly.is_outlived(Active));
-            taken.take(Active, 0x8000_0000 + index, 0, "x");
+            taken.take_segment(Active, 0x8000_0000 + index, 0, "x");
         }
         assert!(taken.reassembly.is_outlived(Active));
         assert_eq!(taken.active(), "abcdef");
@@ -1006,11 +1019,11 @@ mod tests {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "");
         for index in 0..=HELD_SEGMENTS as u32 {
-            taken.take(Active, 200 + 2 * index, 0, "x");
+            taken.take_segment(Active, 200 + 2 * index, 0, "x");
             assert!(taken.reassembly.held.segments <= HELD_SEGMENTS);
         }
         assert_eq!(taken.active(), "!x", "the first hole is given up");
-        taken.reassembly.finish(&mut |step| put(&mut taken.out, step));
+        taken.reassembly.finish(&mut |step| append_step(&mut taken.out, step));
         assert_eq!(taken.active(), "!x".repeat(HELD_SEGMENTS + 1));
         assert_eq!(taken.reassembly.held, BufferUse::default());
     }
