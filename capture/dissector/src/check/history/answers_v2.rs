@@ -79,9 +79,9 @@ impl History {
         };
         if let Some(said) = said {
             let requester = message.sender.other();
-            let answers = self.requests.get_mut(requester).answer(xid, said).answers;
+            let answers = self.requests.of_end(requester).answer(xid, said).answers;
             let found = requests::judge(answers, said, about, HEADER_TYPE, book);
-            self.answered(requester, found, book);
+            self.proofs.wait_if_whole(found, requester, book);
         } else if self.asks(message, sent, family) {
             let is_call = direction == Some(Direction::Call);
             let interrupted = self.interrupted.get_mut(message.sender);
@@ -95,14 +95,12 @@ impl History {
                 }
                 request => request,
             };
-            let requests = self.requests.get_mut(message.sender);
             match request {
                 Some(request) => {
-                    requests.make_room(xid);
-                    requests.add_request(xid, request, sent.decoded.is_ok(), book);
+                    self.requests.add_uncredited(message.sender, xid, request, sent.decoded.is_ok(), book);
                 }
                 // A server of version 1 refuses whatever has version 2, also transport properties.
-                None if sent.is_first => requests.add_unclear(xid),
+                None if sent.is_first => self.requests.of_end(message.sender).add_unclear(xid),
                 None => {}
             }
         }
@@ -111,9 +109,7 @@ impl History {
     /// Takes a message that cannot be read: the message may be answered under its XID.
     pub(super) fn unread(&mut self, message: &Message, about: About, book: &mut Book) {
         if let Some(xid) = about.xid {
-            let requests = self.requests.get_mut(message.sender);
-            requests.make_room(xid);
-            requests.add_request(xid, Request::Call(None), false, book);
+            self.requests.add_uncredited(message.sender, xid, Request::Call(None), false, book);
         }
     }
 

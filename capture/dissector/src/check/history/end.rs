@@ -2,8 +2,10 @@
 
 use rpcrdma::rules::Finding;
 
-use super::pending::{OrderProof, PendingFinding};
+use super::pending::OrderProof;
+use super::proof::Proofs;
 use super::provided_replies::omitted;
+use super::pulled::Pulled;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
 use crate::carrier::connection::Disconnection;
@@ -24,27 +26,21 @@ impl History {
     /// Judges how memory was used.
     pub(crate) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
         if let MemoryUseKind::Pulled { xid, length } = used.kind {
-            let reader = used.owner.other();
-            self.is_agreed = true;
-            let mut pulled = self.pulled.iter_mut();
-            if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
-                pulled.asked += length;
-                pulled.pulled = used.stamp.time;
-            }
+            self.provided.note_read(used.owner.other(), xid, length, used.stamp.time);
             return;
         }
         // Unknown memory may belong to a call that could not be read; a call that waits may have been answered by such
         // a reply.
         let of = if matches!(used.kind, MemoryUseKind::Shared { .. }) { used.owner.other() } else { used.owner };
-        let found = access::judge(used, &self.ends, used.known && !self.unreadable.get(of), book);
+        let found = access::judge(used, &self.ends, used.known && !self.proofs.has_unreadable_of(of), book);
         for found in found {
             match used.kind {
                 MemoryUseKind::Outside { inside: None, offset, .. } => {
-                    self.wait_for_owner(found, used.owner, MemoryAddress { handle: used.handle, offset }, book);
+                    self.proofs.wait_for_owner(found, used.owner, MemoryAddress { handle: used.handle, offset }, book);
                 }
-                MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
+                MemoryUseKind::Outside { .. } => self.proofs.wait(found, used.owner, book),
                 MemoryUseKind::Shared { sent, .. } => {
-                    self.wait_for(found, used.owner.other(), OrderProof::Before(sent), book);
+                    self.proofs.wait_for_order(found, used.owner.other(), OrderProof::Before(sent), book);
                 }
                 MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
             }
@@ -56,22 +52,15 @@ impl History {
         let Sides { active, passive } = report.counts;
         let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
         // If something is known to be missing, it may be the answer.
-        let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
-        for PendingFinding { found, order, proven, .. } in std::mem::take(&mut self.pending) {
-            let is_in_order = match order {
-                OrderProof::Free => in_order,
-                OrderProof::Told => in_order && !self.is_disordered,
-                OrderProof::Before(_) => false,
-            };
-            if proven && is_in_order { book.keep(found) } else { book.unknown(found.rule) }
-        }
+        let whole = self.proofs.is_whole() && missed + active.orphans + passive.orphans == 0;
+        self.proofs.end_findings(in_order, book);
         for requester in [Side::Active, Side::Passive] {
-            let stayed = self.stayed(requester, report.connection.disconnected);
-            for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
+            let stayed = stayed(&self.proofs, requester, report.connection.disconnected);
+            for (faulty, due) in std::mem::take(self.requests.of_end(requester)).into_due() {
                 let Faulty { rule, about, .. } = faulty;
                 // Later packets of this end would show a gap in place of the answer. Without them, only the time that
                 // passed counts.
-                let goes_on = self.last.get(requester.other()).frame > about.stamp.frame;
+                let goes_on = self.proofs.last_send(requester.other()).frame > about.stamp.frame;
                 let or = if goes_on { "" } else { OR_LACKING };
                 let message = format_args!("{due} should answer this ({}), but nothing does{or}", rule.slug);
                 let finding = Finding::new(&ANSWER, 0, message).with_severity(requests::severity(rule));
@@ -79,11 +68,12 @@ impl History {
                 omitted(is_due && self.knows(requester.other(), due), about, &finding, book);
             }
         }
-        for pulled in std::mem::take(&mut self.pulled) {
-            let stayed = self.stayed(pulled.requester, report.connection.disconnected);
-            let is_due = whole && stayed >= Time(pulled.pulled.0.saturating_add(PATIENCE));
-            self.provided(&pulled, is_due, book);
-        }
+        let proofs = &self.proofs;
+        let is_due = |pulled: &Pulled| {
+            let stayed = stayed(proofs, pulled.requester, report.connection.disconnected);
+            whole && stayed >= Time(pulled.pulled.0.saturating_add(PATIENCE))
+        };
+        self.provided.end_replies(is_due, book);
     }
 
     /// Returns true if an end is known to have the version in which a reaction is due.
@@ -93,10 +83,10 @@ impl History {
             Reaction::V2(_) => *self.version_2.speaks.get(responder),
         }
     }
+}
 
-    /// Until when an end is known to have been there: time of the last Send, or of the end of the connection.
-    pub(super) fn stayed(&self, end: Side, disconnected: Option<Disconnection>) -> Time {
-        let left = disconnected.filter(|ended| ended.by == end).map(|ended| ended.stamp.time);
-        self.last.get(end).time.max(left.unwrap_or_default())
-    }
+/// Returns the time until which an end is known to have been there: of the last Send, or of the end of the connection.
+fn stayed(proofs: &Proofs, end: Side, disconnected: Option<Disconnection>) -> Time {
+    let left = disconnected.filter(|ended| ended.by == end).map(|ended| ended.stamp.time);
+    proofs.last_send(end).time.max(left.unwrap_or_default())
 }

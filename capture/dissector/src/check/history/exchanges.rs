@@ -27,7 +27,8 @@ impl History {
     ) -> Option<&'static Rule> {
         let detail = message.detail.as_deref();
         let is_clear = !matches!(answers, Answers::Copy | Answers::Unclear);
-        let is_alone = matches!(answers, Answers::Call(None) | Answers::Copy | Answers::Nothing) && self.is_whole();
+        let is_alone =
+            matches!(answers, Answers::Call(None) | Answers::Copy | Answers::Nothing) && self.proofs.is_whole();
         let answers = detail.and_then(|detail| detail.answers.as_ref()).filter(|_| is_clear);
         let call = answers.map(|answers| &answers.call);
         let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
@@ -77,7 +78,7 @@ impl History {
         book: &mut Book,
     ) {
         let is_cut = |call: &Message| call.captured != Captured::Whole;
-        let is_missed = call.map_or(!(is_clear && self.is_whole()), is_cut);
+        let is_missed = call.map_or(!(is_clear && self.proofs.is_whole()), is_cut);
         match (&sent.decoded, &called) {
             (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
                 let exchange = Exchange::new(call, reply);

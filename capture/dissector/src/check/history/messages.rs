@@ -6,10 +6,8 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{ERROR_FROM_REQUESTER, Sent};
 use rpcrdma::{v1, v2};
 
-use super::pending::PendingFinding;
 use super::requests::{Answers, Response};
 use super::state::History;
-use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
 use crate::check::finding::About;
 use crate::rpc::header::{AnyErrorBody, Dialect};
@@ -20,19 +18,12 @@ impl History {
     /// Judges a message.
     pub(crate) fn message(&mut self, message: &Message, book: &mut Book) {
         let about = About::message(message);
-        if !self.pending.is_empty() {
-            self.prove(message, book);
-        }
-        let last = self.last.get_mut(message.sender);
-        let began = last.frame > 0;
-        if message.stamp.frame > last.frame {
-            *last = message.stamp;
-        }
-        self.is_disordered |= message.stamp.frame < self.last.get(message.sender.other()).frame;
+        self.proofs.prove_findings(message, book);
+        let began = self.proofs.note_send(message);
         self.learn(message);
         match message.dialect {
             // In messages that were missed, the ends may have agreed on version 2.
-            _ if self.version_1 && is_of_version_2(message) && !self.misses_nothing() => {
+            _ if self.version_1 && is_of_version_2(message) && !self.proofs.misses_nothing() => {
                 return book.unknown_group(Group::Send);
             }
             _ if self.version_1 => {}
@@ -41,7 +32,7 @@ impl History {
             Dialect::Version1 if self.version_2.answers_other_version(&message.octets) => {
                 // The message that it answers was not for this connection; the rules of version 1 judge neither.
                 if let Some(xid) = about.xid {
-                    self.requests.get_mut(message.sender.other()).answer(xid, Response::of_v1(None));
+                    self.requests.of_end(message.sender.other()).answer(xid, Response::of_v1(None));
                 }
                 return book.unknown_group(Group::Send);
             }
@@ -64,7 +55,7 @@ impl History {
 
     /// Judges a message of which there are not even four words, on the wire or in the capture.
     pub(super) fn stub(&mut self, message: &Message, about: About, book: &mut Book) {
-        *self.unreadable.get_mut(message.sender) = true;
+        self.proofs.note_readable(message.sender, false);
         if message.captured != Captured::Whole {
             return book.unknown_group(Group::Send);
         }
@@ -73,21 +64,8 @@ impl History {
         if self.client == Some(message.sender) {
             self.request(message, &sent, faulty, about, book);
         } else if let Some(xid) = about.xid {
-            self.unclear(message.sender, xid, book);
+            self.requests.note_unclear(message.sender, xid, &mut self.proofs, book);
         }
-    }
-
-    /// Notes a message that may be a call of this end or an answer; nothing in the message shows which.
-    pub(super) fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
-        self.requests.get_mut(sender).add_unclear(xid);
-        // The RDMA_ERROR that seemed to answer nothing may answer this message, which waited.
-        self.pending.retain(|PendingFinding { found, proof, .. }| {
-            let is_explained = *proof == sender && found.xid == Some(xid) && found.rule.slug == "error-from-requester";
-            if is_explained {
-                book.unknown(found.rule);
-            }
-            !is_explained
-        });
     }
 
     /// Judges a message whose first four words are there.
@@ -98,17 +76,16 @@ impl History {
         sent.length = message.length;
         // The session knows of an RDMA_DONE that ends a provided reply, even if it took that for a call.
         let is_done = sent.prefix.is_some_and(|prefix| prefix.procedure == Procedure::RDMA_DONE);
-        self.reliable |= is_done && detail.is_some();
-        sent.reliable_reply = self.reliable;
+        sent.reliable_reply = self.provided.note_use(is_done && detail.is_some());
         let is_readable = sent.decoded.is_ok() || sent.error.is_some();
         // An end that has spoken version 2 does not change the version of the connection (version two draft -07 section 4.3).
         let changes_version = *self.version_2.speaks.get(message.sender);
         self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message) && !changes_version;
-        self.note_readable(message.sender, is_readable);
+        self.proofs.note_readable(message.sender, is_readable);
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
         // A correct message of version 2 is an error here.
         let is_other = message.dialect != Dialect::Version1;
-        let is_malformed = || (is_other || message.is_malformed().is_some()) && !self.suspect.get(message.sender);
+        let is_malformed = || (is_other || message.is_malformed().is_some()) && !self.proofs.is_suspect(message.sender);
         let mut faulty = None;
         if ends && (is_readable || is_malformed()) {
             faulty = self.send(message, &sent, about, book);
@@ -127,7 +104,7 @@ impl History {
         if role == Role::Requester {
             self.request(message, &sent, faulty, about, book);
         }
-        self.pull(message, &sent, role, about, book);
+        self.provided.follow_reply(message, &sent, role, about, book);
     }
 
     /// Returns the role of the sender of a message (requester or responder), in the direction of the RPC.
@@ -138,7 +115,7 @@ impl History {
             Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
             // It may answer an unreadable call of the other direction (RFC 8167), or come from a requester.
-            Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
+            Some(_) if self.requests.of_end(message.sender.other()).take_unclear(message.xid()) => {
                 // A refusal of version 2 answers the first message of the client.
                 if !(is_refusal(message) && self.client == Some(message.sender.other())) {
                     book.unknown(&ERROR_FROM_REQUESTER);
@@ -152,7 +129,7 @@ impl History {
 
     /// Returns true if a message is an RDMA_ERROR that answers nothing: then only the sender shows the direction.
     pub(super) fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
-        let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
+        let answers = |xid| self.requests.has_waiting(message.sender.other(), xid);
         detail.answers.is_none()
             && message.error().is_some()
             && !message.prefix().is_some_and(|prefix| answers(prefix.xid))

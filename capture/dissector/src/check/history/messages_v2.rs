@@ -24,7 +24,7 @@ use super::exchanges::judge_long;
 use super::requests::{ANSWER, Faulty, Request, Response};
 use super::rules::V2_VERSION_CHANGED;
 use super::state::History;
-use crate::carrier::operation::{Side, Sides};
+use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
 use crate::check::finding::{About, Found};
 use crate::rpc::header::{AnyErrorBody, Decoded, Header, PayloadPlace};
@@ -47,7 +47,7 @@ impl History {
         let goes_on = self.version_2.goes_on.get_mut(message.sender);
         let Some(family) = family else {
             *goes_on = true;
-            *self.unreadable.get_mut(message.sender) = true;
+            self.proofs.note_readable(message.sender, false);
             return book.unknown_group(Group::SendV2);
         };
         let mut sent = message.sent_v2(family);
@@ -59,8 +59,8 @@ impl History {
             *self.version_2.speaks.get_mut(message.sender) = true;
             self.version_2.family = Some(family);
         }
-        let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
-        self.note_readable(message.sender, is_readable);
+        let is_malformed = message.is_malformed().is_some() && !self.proofs.is_suspect(message.sender);
+        self.proofs.note_readable(message.sender, is_readable);
         if !matches!(message.captured, Captured::Whole | Captured::Cut) || !(is_readable || is_malformed) {
             self.unread(message, about, book);
             return book.unknown_group(Group::SendV2);
@@ -69,7 +69,7 @@ impl History {
         let mut interrupting = Vec::new();
         let due = judge(message, &sent, about, book, &mut interrupting);
         // The interrupted message may have been ended by an error that the capture lacks.
-        interrupting.into_iter().for_each(|found| self.wait(found, message.sender.other(), book));
+        interrupting.into_iter().for_each(|found| self.proofs.wait(found, message.sender.other(), book));
         self.request_or_answer(message, &sent, family, due, about, book);
     }
 
@@ -79,7 +79,7 @@ impl History {
         const VERSION: usize = 4;
         let rule = &V2_VERSION_CHANGED;
         // The connection may have ended in what was missed, and another one may use its queue pairs.
-        if self.lost != Sides::default() {
+        if !self.proofs.misses_nothing() {
             return book.unknown(rule);
         }
         let message_says = format_args!("rdma_vers is 1, and both ends have sent messages of version 2");
@@ -87,20 +87,18 @@ impl History {
         book.add_finding(about, &finding, Some(VERSION));
         let Some(xid) = about.xid else { return };
         if message.direction() == Some(Direction::Reply) {
-            self.requests.get_mut(message.sender.other()).answer(xid, Response::Reply);
+            self.requests.of_end(message.sender.other()).answer(xid, Response::Reply);
         } else {
             // RDMA2_ERR_VERS_MISMATCH came with draft -05, and the wire format does not tell the draft.
             book.unknown(&ANSWER);
             let faulty = Faulty { rule, about, octets: message.length };
-            let requests = self.requests.get_mut(message.sender);
-            requests.make_room(xid);
-            requests.add_request(xid, Request::Call(Some(faulty)), false, book);
+            self.requests.add_uncredited(message.sender, xid, Request::Call(Some(faulty)), false, book);
         }
     }
 
     /// Returns true if a message is the first that the client sent.
     fn is_first(&self, sender: Side, began: bool, book: &mut Book) -> bool {
-        let is_known = self.whole && !self.lost.get(sender);
+        let is_known = self.proofs.has_all_of(sender);
         if !is_known && !began && self.client.is_none_or(|client| client == sender) {
             book.unknown(&V2_FIRST_MESSAGE);
         }

@@ -9,20 +9,43 @@ use rpcrdma::v1::Body;
 
 use super::pulled::{PULLED, Pulled};
 use super::rules::PULL_NOT_NOTIFIED;
-use super::sends::requester;
-use super::state::History;
+use crate::carrier::operation::Side;
 use crate::check::book::Book;
 use crate::check::finding::{About, Blame, Found};
+use crate::file::Time;
 use crate::rpc::message::Message;
 
-impl History {
+/// Replies of a connection in responder-provided Read chunks.
+#[derive(Debug, Default)]
+pub(super) struct ProvidedReplies {
+    /// True if replies come in responder-provided Read chunks.
+    is_used: bool,
+    /// True if a requester has read such a reply, or said so: then both ends support such replies.
+    is_agreed: bool,
+    pulled: Vec<Pulled>,
+}
+
+impl ProvidedReplies {
+    /// Records that such a reply was used. Returns true if any was used so far.
+    pub(super) const fn note_use(&mut self, is_used: bool) -> bool {
+        self.is_used |= is_used;
+        self.is_used
+    }
+
     /// Follows replies in responder-provided Read chunks.
-    pub(super) fn pull(&mut self, message: &Message, sent: &Sent<'_>, role: Role, about: About, book: &mut Book) {
-        let requester = requester(role, message.sender);
+    pub(super) fn follow_reply(
+        &mut self,
+        message: &Message,
+        sent: &Sent<'_>,
+        role: Role,
+        about: About,
+        book: &mut Book,
+    ) {
+        let requester = if role == Role::Requester { message.sender } else { message.sender.other() };
         let Ok(decoded) = sent.decoded else { return };
         match decoded.header.body {
             Body::Nomsg(chunks) if role == Role::Responder && !chunks.reads.is_empty() => {
-                self.reliable = true;
+                self.is_used = true;
                 if self.pulled.len() == PULLED {
                     return book.unknown(&PULL_NOT_NOTIFIED);
                 }
@@ -38,9 +61,27 @@ impl History {
         }
     }
 
+    /// Records that an end asks for `length` more octets of a reply.
+    pub(super) fn note_read(&mut self, reader: Side, xid: u32, length: u64, time: Time) {
+        self.is_agreed = true;
+        let mut pulled = self.pulled.iter_mut();
+        if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
+            pulled.asked += length;
+            pulled.pulled = time;
+        }
+    }
+
+    /// Judges the replies for which no RDMA_DONE came by the end of a connection. An RDMA_DONE is due if `is_due` says
+    /// that nothing can be missing and there was enough time.
+    pub(super) fn end_replies(&mut self, is_due: impl Fn(&Pulled) -> bool, book: &mut Book) {
+        for pulled in std::mem::take(&mut self.pulled) {
+            self.judge_unnotified(&pulled, is_due(&pulled), book);
+        }
+    }
+
     /// Judges a reply in responder-provided Read chunks for which no RDMA_DONE came. The RDMA_DONE `is_due` if nothing
     /// can be missing and there was enough time.
-    pub(super) fn provided(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
+    fn judge_unnotified(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
         let Pulled { about, length, asked, .. } = *pulled;
         if asked >= length {
             let message = format_args!("the {length} octets of this reply were read, but no RDMA_DONE follows");

@@ -1,21 +1,20 @@
 //! Judges one Send among those of a connection: by the rules for Sends, credits, inline thresholds, and the answered
 //! request.
 
-use rpcrdma::error::{Reaction, Role};
+use rpcrdma::error::Reaction;
 use rpcrdma::prefix::Procedure;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::rules::{self, CREDIT_EXCEEDED, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Report, Rule, Sent, Severity};
-use rpcrdma::v1::{self, ErrorBody};
+use rpcrdma::rules::{self, Finding, INLINE_EXCEEDED, Rule, Sent, Severity};
+use rpcrdma::v1;
 
 use super::exchanges::{called_xid, has_reply_chunk, is_long_call, is_nomsg};
 use super::messages::calls_in_version_1;
-use super::pending::OrderProof;
+use super::open_requests::CreditedCall;
 use super::requests::{self, Answers, Faulty, Request, Response, TakenAnswer};
 use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
-use crate::check::exchange::ERROR_ECHO;
 use crate::check::finding::{About, Found};
 use crate::rpc::header;
 use crate::rpc::message::{Captured, Message};
@@ -59,7 +58,7 @@ impl History {
             }
         });
         if let Some(found) = rests_on_order {
-            self.wait(found, message.sender.other(), book);
+            self.proofs.wait(found, message.sender.other(), book);
         }
         first.map(|(rule, _)| rule)
     }
@@ -103,7 +102,7 @@ impl History {
             // Errors have this number in every version (section 7). But whoever does not know the version may take what cannot be
             // read for anything.
             Some(Procedure::RDMA_ERROR) if is_other_version && sent.error.is_none() => {
-                return self.unclear(message.sender, xid, book);
+                return self.requests.note_unclear(message.sender, xid, &mut self.proofs, book);
             }
             Some(Procedure::RDMA_ERROR) => false,
             // In another version, this number may mean anything.
@@ -116,35 +115,13 @@ impl History {
             None => return,
         };
         let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
-        if self.requests.get_mut(message.sender).make_room(xid) {
-            // Its reply ends a call but frees no credit.
-            self.credits.get_mut(message.sender).missed();
-        }
-        if self.requests.get_mut(message.sender).add_request(xid, request, is_readable, book) {
-            self.count(message, about, book);
-        }
-    }
-
-    /// Counts the credit that a request takes.
-    pub(super) fn count(&mut self, message: &Message, about: About, book: &mut Book) {
-        let requester = message.sender;
-        let credits = self.credits.get_mut(requester);
-        if !credits.is_known() {
-            book.unknown(&CREDIT_EXCEEDED);
-        }
-        if let Err(fault) = credits.call() {
-            let is_reverse = self.client == Some(requester.other());
-            let rule = if is_reverse { &REVERSE_CREDIT } else { fault.rule() };
-            let mut found = None;
-            let mut take = |finding: &Finding<'_>| found = Some(Found::new(about, finding, Some(finding.offset)));
-            fault.say(&mut Report::new(rule, &mut take));
-            // A missed reply would have ended a call.
-            let sent = message.detail.as_ref().map(|detail| detail.progress.sent);
-            match found.zip(sent) {
-                Some((found, sent)) => self.wait_for(found, requester.other(), OrderProof::Before(sent), book),
-                None => book.unknown(rule),
-            }
-        }
+        let call = CreditedCall {
+            requester: message.sender,
+            is_reverse: self.client == Some(message.sender.other()),
+            sent: message.detail.as_ref().map(|detail| detail.progress.sent),
+            about,
+        };
+        self.requests.add_credited(&call, xid, request, is_readable, &mut self.proofs, book);
     }
 
     /// Finds the request of a reply or an error, and judges an answer without a request.
@@ -154,7 +131,7 @@ impl History {
         let is_known = message.detail.as_ref().is_some_and(|detail| detail.answers.is_some());
         let is_reply = sent.error.is_some() || is_reply(sent) || is_known && has_long_reply(sent);
         if !is_reply {
-            self.unclear(message.sender, xid, book);
+            self.requests.note_unclear(message.sender, xid, &mut self.proofs, book);
         }
         if !is_reply && !is_known {
             if sent.decoded.is_ok() {
@@ -164,43 +141,15 @@ impl History {
         }
         let error = sent.error.map(|error| error.body);
         let said = Response::of_v1(error);
-        let TakenAnswer { answers, frees_credit } = self.requests.get_mut(requester).answer(xid, said);
+        let TakenAnswer { answers, frees_credit } = self.requests.of_end(requester).answer(xid, said);
         if is_known || frees_credit {
-            self.credits.get_mut(requester).reply(sent.prefix.map_or(1, |prefix| prefix.credit));
+            self.requests.free_credit(requester, sent.prefix.map_or(1, |prefix| prefix.credit));
         } else if matches!(answers, Answers::Nothing) {
-            self.unexpected(requester, error, about, book);
+            self.requests.judge_unexpected(requester, error, about, &mut self.proofs, book);
         }
-        self.answered(requester, requests::judge(answers, said, about, 12, book), book);
+        let found = requests::judge(answers, said, about, 12, book);
+        self.proofs.wait_if_whole(found, requester, book);
         answers
-    }
-
-    /// Reports an error in an answer to a requester, unless a request was missed.
-    pub(super) fn answered(&mut self, requester: Side, found: Option<Found>, book: &mut Book) {
-        match found {
-            Some(found) if self.is_whole() => self.wait(found, requester, book),
-            Some(found) => book.unknown(found.rule),
-            None => {}
-        }
-    }
-
-    /// Judges an answer to nothing that waits. If one request waits for such an error, the answer has the wrong XID.
-    pub(super) fn unexpected(&mut self, requester: Side, error: Option<ErrorBody>, about: About, book: &mut Book) {
-        if !self.is_whole() {
-            return book.unknown(&REPLY_UNEXPECTED);
-        }
-        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(Response::Refusal(error)));
-        if let Some(faulty) = misnamed {
-            let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
-            let message =
-                format_args!("no request has this XID; that of frame {frame} ({slug}) waits for such an error");
-            return self.wait(Found::new(about, &Finding::new(&ERROR_ECHO, 0, message), Some(0)), requester, book);
-        }
-        if *self.unreadable.get(requester) {
-            return book.unknown(&REPLY_UNEXPECTED);
-        }
-        let message = format_args!("no call with this XID waits");
-        let finding = Finding::new(&REPLY_UNEXPECTED, 0, message);
-        self.wait(Found::new(about, &finding, Some(0)), requester, book);
     }
 }
 
@@ -245,8 +194,4 @@ pub(super) fn is_reply(sent: &Sent<'_>) -> bool {
 pub(super) fn has_long_reply(sent: &Sent<'_>) -> bool {
     let is_provided = sent.decoded.as_ref().is_ok_and(is_long_call);
     is_nomsg(sent.decoded.as_ref().ok()) && (is_provided || has_reply_chunk(sent))
-}
-
-pub(super) fn requester(role: Role, sender: Side) -> Side {
-    if role == Role::Requester { sender } else { sender.other() }
 }

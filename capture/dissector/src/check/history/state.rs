@@ -1,14 +1,13 @@
 //! Per-connection state of the checker.
 
 use rpcrdma::private_data::{Agreement, Flags};
-use rpcrdma::rules::Credits;
 
-use super::pending::PendingFinding;
-use super::pulled::Pulled;
-use super::requests::Requests;
+use super::open_requests::OpenRequests;
+use super::proof::Proofs;
+use super::provided_replies::ProvidedReplies;
 use super::version_2::Version2;
 use crate::carrier::connection::{Announced, Connection};
-use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::operation::{Side, Sides};
 use crate::check::book::Book;
 use crate::check::setup;
 use crate::event::Opened;
@@ -23,23 +22,11 @@ pub(crate) struct History {
     /// Announcements of the ends, if the setup was seen but not judged yet.
     pub(super) announced: Option<Sides<Option<Announced>>>,
     pub(super) set_up: bool,
-    /// True if the connection was captured from the start.
-    pub(super) whole: bool,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
     pub(super) agreement: Option<Agreement>,
     /// The ends that announced remote invalidation.
     pub(super) invalidation: Option<Sides<bool>>,
-    /// By the end that calls.
-    pub(super) credits: Sides<Credits>,
-    /// `true` if the capture missed something that an end sent.
-    pub(super) lost: Sides<bool>,
-    /// `true` if nothing that the end sent could be read since then: the queue pair may serve another connection.
-    pub(super) suspect: Sides<bool>,
-    /// True if an end sent something that was not completely readable, so there may be unknown advertised memory.
-    pub(super) unreadable: Sides<bool>,
-    /// True if the dissector gave up a call that may still be answered.
-    pub(super) forgotten: bool,
     /// True if the client sent a message of version 1.
     pub(super) spoke: bool,
     /// True if a message of version 1 was read: the rules of version 1 then apply to all later messages.
@@ -51,18 +38,9 @@ pub(crate) struct History {
     pub(super) told: bool,
     /// True if a message of this end came into the middle of a sequence (version 2).
     pub(super) interrupted: Sides<bool>,
-    /// By the end that asks.
-    pub(super) requests: Sides<Requests>,
-    /// The frame of the last Send of each end.
-    pub(super) last: Sides<Stamp>,
-    /// True if a Send was emitted after one that was captured later, so the order of the two ends is not known.
-    pub(super) is_disordered: bool,
-    /// True if replies come in responder-provided Read chunks.
-    pub(super) reliable: bool,
-    /// True if a requester has read such a reply, or said so: then both ends support such replies.
-    pub(super) is_agreed: bool,
-    pub(super) pulled: Vec<Pulled>,
-    pub(super) pending: Vec<PendingFinding>,
+    pub(super) proofs: Proofs,
+    pub(super) requests: OpenRequests,
+    pub(super) provided: ProvidedReplies,
 }
 
 /// Returns the ends that announced remote invalidation (RFC 8797 section 4.1); `None` if the capture lacks the
@@ -78,41 +56,30 @@ const NONE: Sides<Option<Announced>> = Sides { active: None, passive: None };
 impl History {
     pub(crate) fn new(opened: &Opened) -> Self {
         let Opened { connection, whole, .. } = opened;
-        let credits = if *whole { Credits::new() } else { Credits::unknown() };
         let Sides { active, passive } = connection.ends;
         Self {
             ends: Sides { active: active.address, passive: passive.address },
             announced: connection.set_up.then_some(connection.announced),
             set_up: connection.set_up,
-            whole: *whole,
             client: connection.set_up.then_some(Side::Active),
             agreement: connection.agreement(),
             invalidation: invalidation(connection),
-            credits: Sides { active: credits, passive: credits },
-            lost: Sides::default(),
-            suspect: Sides::default(),
-            unreadable: Sides::default(),
-            forgotten: false,
             spoke: false,
             version_1: false,
             begins_in_version_1: false,
             version_2: Version2::new(*whole),
             told: false,
             interrupted: Sides::default(),
-            requests: Sides::default(),
-            last: Sides::default(),
-            is_disordered: false,
-            reliable: false,
-            is_agreed: false,
-            pulled: Vec::new(),
-            pending: Vec::new(),
+            proofs: Proofs::new(*whole),
+            requests: OpenRequests::new(*whole),
+            provided: ProvidedReplies::default(),
         }
     }
 
     /// Judges the setup when a message shows that the connection is of version 1: version 2 has transport properties instead of
     /// private data. Messages that were missed before may have been of version 2.
     pub(super) fn judge_set_up(&mut self, number: u32, book: &mut Book) {
-        self.begins_in_version_1 |= self.misses_nothing();
+        self.begins_in_version_1 |= self.proofs.misses_nothing();
         if self.begins_in_version_1
             && let Some(announced) = self.announced.take()
         {
@@ -126,33 +93,23 @@ impl History {
         if (self.announced.is_none() && self.set_up) || (self.version_2.spoken && !self.version_1) {
             return;
         }
-        let has_messages = self.last.active.frame > 0 || self.last.passive.frame > 0;
-        let is_judged = self.begins_in_version_1 || has_messages && self.misses_nothing();
+        let has_messages = [Side::Active, Side::Passive].iter().any(|&side| self.proofs.last_send(side).frame > 0);
+        let is_judged = self.begins_in_version_1 || has_messages && self.proofs.misses_nothing();
         setup::judge(if is_judged { announced } else { &NONE }, &self.ends, number, book);
     }
 
-    /// Returns true if nothing of the connection was missed, and the dissector has given nothing up.
-    pub(super) fn is_whole(&self) -> bool {
-        self.whole && self.misses_nothing() && !self.forgotten
-    }
-
-    /// Returns true if nothing of the connection was missed since the first captured packet.
-    pub(super) fn misses_nothing(&self) -> bool {
-        self.lost == Sides::default()
-    }
-
-    /// Records whether a message could be read.
-    pub(super) const fn note_readable(&mut self, sender: Side, is_readable: bool) {
-        if is_readable {
-            *self.suspect.get_mut(sender) = false;
-        } else {
-            *self.unreadable.get_mut(sender) = true;
-        }
+    /// Records that the capture lacks something that an end sent: calls, replies, or both.
+    pub(crate) fn lost(&mut self, from: Side, book: &mut Book) {
+        self.proofs.note_loss(from, book);
+        *self.version_2.goes_on.get_mut(from) = true;
+        self.requests.note_missed(from.other());
     }
 
     /// Records who is the client, and what the dissector gave up.
     pub(super) fn learn(&mut self, message: &Message) {
-        self.forgotten |= message.detail.as_ref().is_some_and(|detail| detail.forgotten);
+        if message.detail.as_ref().is_some_and(|detail| detail.forgotten) {
+            self.proofs.note_forgotten_call();
+        }
         let Some(rpc) = &message.rpc else { return };
         if rpc.direction == Direction::Call && self.client.is_none() && rpc.name.is_some() {
             self.client = Some(if rpc.reverse { message.sender.other() } else { message.sender });
