@@ -13,7 +13,7 @@ use rpcrdma_gen::{Base, Case, Choices, Format, Role};
 /// Slug, offset and severity.
 type Found = BTreeSet<(&'static str, usize, Severity)>;
 
-fn take<'a>(found: &'a mut Found) -> impl FnMut(&Finding<'_>) + use<'a> {
+fn collect_findings<'a>(found: &'a mut Found) -> impl FnMut(&Finding<'_>) + use<'a> {
     |finding| _ = found.insert((finding.rule.slug, finding.offset, finding.severity))
 }
 
@@ -33,19 +33,23 @@ fn judged(case: &Case) -> Found {
     let mut found = Found::new();
     match case.format {
         Format::V1 => {
-            rules::send(&Sent::new(&case.octets, Some(sender(case.role))), &mut take(&mut found));
-            rules::inline(case.octets.len(), 1024, &mut Report::new(&rules::INLINE_EXCEEDED, &mut take(&mut found)));
+            rules::send(&Sent::new(&case.octets, Some(sender(case.role))), &mut collect_findings(&mut found));
+            rules::inline(
+                case.octets.len(),
+                1024,
+                &mut Report::new(&rules::INLINE_EXCEEDED, &mut collect_findings(&mut found)),
+            );
         }
-        format => rules::send_v2(&SentV2::new(family(format), &case.octets), &mut take(&mut found)),
+        format => rules::send_v2(&SentV2::new(family(format), &case.octets), &mut collect_findings(&mut found)),
     }
     let Some(call) = &case.call else { return found };
     if case.format == Format::V1 {
         let (call, reply) = (v1::Message::decode(call).unwrap(), v1::Message::decode(&case.octets).unwrap());
-        rules::exchange(&Exchange::new(&call, &reply), &mut take(&mut found));
+        rules::exchange(&Exchange::new(&call, &reply), &mut collect_findings(&mut found));
     } else {
         let [call, reply] =
             [call, &case.octets].map(|octets| MessageV2::decode(family(case.format), octets).unwrap().header);
-        rules::exchange_v2(&Exchange::new(&call, &reply), &mut take(&mut found));
+        rules::exchange_v2(&Exchange::new(&call, &reply), &mut collect_findings(&mut found));
     }
     found
 }

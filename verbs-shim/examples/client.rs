@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use rpcrdma_verbs::{Call, Client, Provider, Settings};
 
 /// Asks the server at an address to add two numbers.
-pub(crate) fn add<V: Provider>(
+pub(crate) fn ask_sum<V: Provider>(
     adapter: &V,
     address: SocketAddr,
     numbers: [u32; 2],
@@ -28,6 +28,6 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let [address, left, right] = &arguments[..] else { return Err("usage: client ADDRESS:PORT NUMBER NUMBER".into()) };
     let address = address.parse()?;
     let adapter = rpcrdma_verbs::rdma::Device::towards(address)?;
-    println!("{}", add(&adapter, address, [left.parse()?, right.parse()?])?);
+    println!("{}", ask_sum(&adapter, address, [left.parse()?, right.parse()?])?);
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(crate) fn two_and_three() -> Result<u32, Box<dyn Error + Send + Sync>> {
     let (tell, ready) = mpsc::channel();
     let served = thread::spawn(move || server::serve(&there, address, |stop| drop(tell.send(stop))));
     let stop = ready.recv()?;
-    let sum = client::add(&here, address, [2, 3]);
+    let sum = client::ask_sum(&here, address, [2, 3]);
     stop.stop();
     served.join().map_err(|_| "the server has panicked")??;
     sum

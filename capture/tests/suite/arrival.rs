@@ -658,7 +658,7 @@ fn a_responder_that_provides_a_reply_has_sent_it() {
 #[test]
 fn an_rpc_whose_call_lacks_a_packet_has_no_phases() {
     for missed in [1, 2] {
-        let mut trace = Trace::of(Wire { mtu: 256, ..Wire::default() });
+        let mut trace = Trace::from_wire(Wire { mtu: 256, ..Wire::default() });
         let mut call =
             trace.wire.send(Client, &message(MSG, 1, &Lists::default(), &call(1, [400_000, 1, 7], &[7; 600])));
         call.remove(missed);

@@ -93,7 +93,7 @@ struct Read {
 }
 
 impl Read {
-    const fn of(latency: u64) -> Self {
+    const fn with_latency(latency: u64) -> Self {
         Self { latency: Some(latency), fails: false, is_resent: false }
     }
 }
@@ -109,11 +109,11 @@ impl Trace {
     fn new() -> Self {
         let mut trace = Self { wire: Wire::default(), records: Vec::new(), now: 1_700_000_000_000_000_000 };
         let packets = trace.wire.connect();
-        trace.put(packets);
+        trace.add_packets(packets);
         trace
     }
 
-    fn put(&mut self, packets: Vec<Packet>) {
+    fn add_packets(&mut self, packets: Vec<Packet>) {
         for data in packets {
             self.records.push(Record { time_ns: self.now, link: 101, length: data.len() as u32, data });
             self.now += 1000;
@@ -124,8 +124,8 @@ impl Trace {
     fn send(&mut self, by: By, octets: &[u8]) {
         let packets = self.wire.send(by, octets);
         let acknowledgement = self.wire.ack_all(if by == Client { Server } else { Client });
-        self.put(packets);
-        self.put(vec![acknowledgement]);
+        self.add_packets(packets);
+        self.add_packets(vec![acknowledgement]);
     }
 
     /// RPCs one after the other.
@@ -139,18 +139,18 @@ impl Trace {
             let packets = trace.wire.send(Client, &call);
             if read.is_resent {
                 let refusal = trace.wire.nak(Server, number);
-                trace.put(packets.clone());
-                trace.put(vec![refusal]);
+                trace.add_packets(packets.clone());
+                trace.add_packets(vec![refusal]);
             }
-            trace.put(packets);
+            trace.add_packets(packets);
             let acknowledgement = trace.wire.ack_all(Server);
-            trace.put(vec![acknowledgement]);
+            trace.add_packets(vec![acknowledgement]);
             trace.now = called + read.latency.unwrap_or(1_000_000);
             let Some(_) = read.latency else { continue };
             let packets = trace.wire.send(Server, &message(MSG, xid, &Lists::default(), &results));
-            trace.put(packets);
+            trace.add_packets(packets);
             let acknowledgement = trace.wire.ack_all(Client);
-            trace.put(vec![acknowledgement]);
+            trace.add_packets(vec![acknowledgement]);
             trace.now += 50_000;
         }
         trace.records
@@ -164,7 +164,7 @@ impl Trace {
         trace.wire.name += 1;
         (trace.wire.client.queue_pair, trace.wire.server.queue_pair) = (0x33, 0x44);
         let packets = trace.wire.connect();
-        trace.put(packets);
+        trace.add_packets(packets);
         trace.send(Client, &message(MSG, 9999, &Lists::default(), &null(9999)));
         trace.now += 1_000_000;
         trace.send(Server, &message(MSG, 9999, &Lists::default(), &reply(9999, &[])));
@@ -176,7 +176,7 @@ impl Trace {
 fn usual(count: u64, seed: u64) -> Vec<Read> {
     let mixed =
         |place: u64| (place + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d) >> 32;
-    (0..count).map(|place| Read::of(1_000_000 + mixed(place) % 500_000)).collect()
+    (0..count).map(|place| Read::with_latency(1_000_000 + mixed(place) % 500_000)).collect()
 }
 
 fn longer(reads: &[Read], percent: u64) -> Vec<Read> {

@@ -52,7 +52,7 @@ struct Wait {
 }
 
 impl Wait {
-    fn of(transaction: &Transaction) -> Self {
+    fn from_transaction(transaction: &Transaction) -> Self {
         let call = transaction.call.as_ref().unwrap().stamp.time.0;
         Self { began: transaction.began.unwrap().time.0, call, reply: transaction.reply.as_ref().unwrap().stamp.time.0 }
     }
@@ -114,7 +114,7 @@ fn calls_wait_while_all_credits_are_in_use() {
         for report in &found.reports {
             let of = |transaction: &&Transaction| Some(transaction.connection) == report.number;
             let transactions: Vec<&Transaction> = found.transactions.iter().filter(of).collect();
-            let waits: Vec<Wait> = transactions.iter().map(|transaction| Wait::of(transaction)).collect();
+            let waits: Vec<Wait> = transactions.iter().map(|transaction| Wait::from_transaction(transaction)).collect();
             for (transaction, expected) in transactions.iter().zip(expected(&waits, granted as usize)) {
                 broken += usize::from(expected.is_none());
                 let expected = expected.ok_or(CreditWaitUnknown::Missed);

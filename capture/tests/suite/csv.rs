@@ -60,7 +60,7 @@ fn filled(row: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     row.iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| (name.clone(), read(cell))).collect()
 }
 
-fn of(object: &Value) -> BTreeMap<String, String> {
+fn list_cells(object: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     cells(object.as_object().unwrap(), "", &mut found);
     found
@@ -77,7 +77,7 @@ fn a_row_has_what_a_record_has() {
             let arguments = [command, &[path.as_str()]].concat();
             let (names, rows) = rows(&arguments);
             assert!(names.len() >= 12, "{names:?}");
-            let expected: Vec<_> = records(&arguments).iter().map(of).collect();
+            let expected: Vec<_> = records(&arguments).iter().map(list_cells).collect();
             assert_eq!(rows.iter().map(filled).collect::<Vec<_>>(), expected, "{command:?} {name}");
         }
     }
@@ -89,13 +89,13 @@ fn stats_have_a_row_for_each_operation_and_interval() {
         let path = capture(name);
         let (_, rows_of_all) = rows(&["stats", &path]);
         let all = records(&["stats", &path]);
-        let expected: Vec<_> = all[0]["procedures"].as_array().unwrap().iter().map(of).collect();
+        let expected: Vec<_> = all[0]["procedures"].as_array().unwrap().iter().map(list_cells).collect();
         assert_eq!(rows_of_all.iter().map(filled).collect::<Vec<_>>(), expected);
         let arguments = ["stats", "--interval", "1s", &path];
         let mut expected = Vec::new();
         for interval in records(&arguments) {
             for operation in interval["procedures"].as_array().unwrap() {
-                let mut row = of(operation);
+                let mut row = list_cells(operation);
                 for name in ["time_ns", "start_ns", "length_ns"] {
                     row.insert(name.to_owned(), interval[name].to_string());
                 }

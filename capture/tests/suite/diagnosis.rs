@@ -227,7 +227,7 @@ impl Scene {
     }
 
     /// An RDMA Write of the server.
-    fn put(&mut self, wire: usize, handle: u32, data: &[u8]) -> Vec<Packet> {
+    fn write_data(&mut self, wire: usize, handle: u32, data: &[u8]) -> Vec<Packet> {
         match self.load.carrier {
             Carrier::Roce => self.wires[wire].write(Server, (handle, 0), data),
             Carrier::Iwarp => vec![self.streams[wire].write(Server, handle, data)],
@@ -385,7 +385,7 @@ impl Scene {
         }
         for (xid, number) in another_order(&xids).into_iter().zip(0..) {
             let time = self.after(time, 1) + 100 + 20 * number;
-            let data = self.put(0, xid, &octets(7, 1000));
+            let data = self.write_data(0, xid, &octets(7, 1000));
             let results = reply(xid, &words(&[0, 0, 1000, 1, 1000]));
             let reply = self.send(0, Server, &message(MSG, xid, &lists(xid), &results));
             self.at(time, &data);
@@ -427,7 +427,7 @@ impl From<Scene> for Made {
         let mut packets: Vec<_> = scene.packets.into_iter().enumerate().collect();
         packets.sort_by_key(|(_, (time, _))| *time);
         let places: Vec<usize> = packets.iter().map(|(place, _)| *place).collect();
-        let known = scene.truth.known(&places, packets.last().map_or(0, |(_, (time, _))| *time));
+        let known = scene.truth.captured_content(&places, packets.last().map_or(0, |(_, (time, _))| *time));
         let mut packets: Vec<_> = packets.into_iter().map(|(_, packet)| packet).collect();
         finish_streams(&mut packets);
         let record = |(time, data): (u64, Packet)| Record {

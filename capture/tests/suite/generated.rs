@@ -40,7 +40,7 @@ struct ColumnRow {
 }
 
 impl ColumnRow {
-    fn all() -> Vec<Self> {
+    fn list_rows() -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for table in text_tables::list_tables() {
             for column in &table.columns {
@@ -78,7 +78,7 @@ fn the_guide_lists_the_columns_of_each_table() {
     let guide = fs::read_to_string(&file).unwrap();
     let (before, rest) = guide.split_once(COLUMNS).unwrap();
     let (listed, after) = rest.split_once(AFTER_COLUMNS).unwrap();
-    let lines: Vec<String> = ColumnRow::all().iter().map(ColumnRow::line).collect();
+    let lines: Vec<String> = ColumnRow::list_rows().iter().map(ColumnRow::line).collect();
     if env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&file, [before, COLUMNS, &lines.join("\n"), AFTER_COLUMNS, after].concat()).unwrap();
         return;

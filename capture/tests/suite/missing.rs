@@ -31,7 +31,7 @@ struct Judged {
 }
 
 impl Judged {
-    fn of(frames: &[Numbered]) -> Self {
+    fn from_frames(frames: &[Numbered]) -> Self {
         let mut dissector = Dissector::new(Config::for_checker());
         let (mut checker, mut judged, mut time) = (Checker::default(), Self::default(), 0);
         let mut take = |dissector: &mut Dissector, judged: &mut Self| {
@@ -90,10 +90,10 @@ fn nothing_is_added(disturb: impl Fn(&[Numbered], &mut dyn FnMut(String, Vec<Num
     for name in transcode::shipped() {
         let frames: Vec<_> =
             (1..).zip(transcode::capture(&name)).map(|(number, record)| Numbered { number, record }).collect();
-        let whole = Judged::of(&frames);
+        let whole = Judged::from_frames(&frames);
         disturb(&frames, &mut |how, disturbed| {
             tried += 1;
-            let found = Judged::of(&disturbed).found;
+            let found = Judged::from_frames(&disturbed).found;
             let added = found.iter().filter(|finding| !whole.has(&frames, finding));
             wrong.extend(added.map(|(slug, frame, _)| format!("{name}, {how}: {slug} in frame {frame}")));
         });
@@ -242,7 +242,7 @@ impl Told {
         told
     }
 
-    fn of(frames: &[Record]) -> Self {
+    fn from_frames(frames: &[Record]) -> Self {
         Self::of_file(file(frames))
     }
 
@@ -295,19 +295,19 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(name: String) -> Self {
+    fn read_capture(name: String) -> Self {
         let number = |(number, record)| Numbered { number, record };
         let frames: Vec<_> = (1..).zip(transcode::capture(&name)).map(number).collect();
-        Self { judged: Judged::of(&frames), told: Told::of(&records(&frames)), name, frames }
+        Self { judged: Judged::from_frames(&frames), told: Told::from_frames(&records(&frames)), name, frames }
     }
 
     /// The words about some of its frames, and each finding and each packet sent again that is not told of the whole.
     fn compare(&self, how: &str, kept: &[Numbered]) -> (Told, Vec<String>) {
-        let found = Judged::of(kept).found;
+        let found = Judged::from_frames(kept).found;
         let added = found.iter().filter(|finding| !self.judged.has(&self.frames, finding));
         let mut wrong: Vec<_> =
             added.map(|(slug, frame, _)| format!("{}, {how}: {slug} in frame {frame}", self.name)).collect();
-        let told = Told::of(&records(kept));
+        let told = Told::from_frames(&records(kept));
         let again = told.again.iter().map(|frame| kept[*frame as usize - 1].number);
         let again = again.filter(|frame| !self.told.again.contains(frame));
         wrong.extend(again.map(|frame| format!("{}, {how}: frame {frame} was sent again", self.name)));
@@ -337,7 +337,7 @@ fn assert_nothing_was_added(wrong: &[String]) {
 #[test]
 fn one_direction_only() {
     let (mut wrong, mut tried) = (Vec::new(), 0);
-    for whole in transcode::shipped().into_iter().map(Whole::of) {
+    for whole in transcode::shipped().into_iter().map(Whole::read_capture) {
         let (name, frames) = (&whole.name, &whole.frames);
         let ends: BTreeSet<_> = frames.iter().filter_map(|frame| source(&frame.record)).collect();
         for end in ends {
@@ -364,7 +364,7 @@ fn one_direction_only() {
 fn every_frame_captured_twice() {
     use transcode::{Mirror, MirrorKind};
     let mut wrong = Vec::new();
-    for whole in transcode::shipped().into_iter().map(Whole::of) {
+    for whole in transcode::shipped().into_iter().map(Whole::read_capture) {
         for (delay, kind) in
             [(0, MirrorKind::Same), (2000, MirrorKind::Same), (2000, MirrorKind::Tagged), (2000, MirrorKind::Routed)]
         {
@@ -372,7 +372,7 @@ fn every_frame_captured_twice() {
             let number = |(place, record): (usize, Record)| Numbered { number: place as u64 + 1, record };
             let twice = transcode::doubling(&records(&whole.frames), Mirror { delay, kind }, |_| true);
             let twice: Vec<_> = twice.into_iter().map(number).collect();
-            assert_eq!(Judged::of(&twice).found, whole.judged.found, "{} {how}", whole.name);
+            assert_eq!(Judged::from_frames(&twice).found, whole.judged.found, "{} {how}", whole.name);
             let (told, added) = whole.compare(&how, &twice);
             wrong.extend(added);
             wrong.extend(whole.added_all_clears(&how, &told));
@@ -385,7 +385,7 @@ fn every_frame_captured_twice() {
 #[test]
 fn packets_that_were_not_acknowledged() {
     let (mut wrong, mut tried) = (Vec::new(), 0);
-    for whole in transcode::shipped().into_iter().map(Whole::of) {
+    for whole in transcode::shipped().into_iter().map(Whole::read_capture) {
         let lost = transcode::unacknowledged(&whole.frames.iter().map(|frame| &frame.record).collect::<Vec<_>>());
         tried += lost.len();
         for (per_mille, seeds) in [(1000, 1), (500, 4), (100, 4)] {
@@ -410,7 +410,7 @@ fn a_file_that_was_cut() {
     let mut wrong = Vec::new();
     for name in transcode::shipped() {
         let frames = transcode::capture(&name);
-        let (octets, whole) = (file(&frames), Told::of(&frames));
+        let (octets, whole) = (file(&frames), Told::from_frames(&frames));
         let mut random = Random(1);
         // Within the file and its header, and right after a frame.
         let mut places: Vec<_> = (0..24).map(|_| random.number() as usize % octets.len()).chain([0, 3, 23]).collect();

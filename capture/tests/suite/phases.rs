@@ -12,7 +12,7 @@ fn captures() -> impl Iterator<Item = &'static str> {
     roce.chain(["iwarp_nfs3_lossy", "iwarp_nfs41"])
 }
 
-fn of(records: &[Record]) -> Found {
+fn dissect_records(records: &[Record]) -> Found {
     dissect(&transcode::write_pcap(records, Pcap { nanoseconds: true, ..Pcap::default() }), Config::default())
 }
 
@@ -27,7 +27,7 @@ fn phases_add_up_to_the_time_between_frames() {
     // The replies in 209 and 888 were sent again 206 and 209 ms later, and acknowledged only after that.
     let unknown = [("iwarp_nfs3_lossy", 208), ("iwarp_nfs3_lossy", 887)];
     for name in captures() {
-        let found = of(&transcode::capture(name));
+        let found = dissect_records(&transcode::capture(name));
         let answered = found.transactions.iter().filter(|transaction| transaction.reply.is_some());
         assert!(answered.clone().count() >= 2, "{name}");
         for transaction in answered {
@@ -69,7 +69,7 @@ fn phases_are_the_times_between_frames() {
         // A call in the segments 1174 and 1175, reply 1177.
         ("iwarp_nfs3_lossy", 0x37a9_837c, [58_854 - 57_316, 63_254 - 58_854, 0, 0, 0, 0]),
     ] {
-        let found = of(&transcode::capture(name));
+        let found = dissect_records(&transcode::capture(name));
         let phases = found.only_rpc(xid).phases.unwrap();
         assert_eq!(microseconds(phases), expected.map(f64::from), "{name} {xid:#x}");
     }
@@ -79,7 +79,7 @@ fn phases_are_the_times_between_frames() {
 /// call is faster than its delay, but an emulated machine may be slow to wake up; so the fastest of ten are compared.
 #[test]
 fn delays_of_a_server_are_time_of_the_responder() {
-    let found = of(&transcode::capture("delays"));
+    let found = dissect_records(&transcode::capture("delays"));
     for number in 1..=3 {
         for phase in Phase::ALL {
             let [without, short, long] =
@@ -106,7 +106,7 @@ fn best(found: &Found, connection: u32, phase: Phase) -> f64 {
 #[test]
 fn delayed_frames_count_in_the_phase_that_waits() {
     for name in ["held", "iwarp_held"] {
-        let found = of(&transcode::capture(name));
+        let found = dissect_records(&transcode::capture(name));
         for (number, waits, times) in [
             (1, None, 0.0),
             (3, Some(Phase::Pull), 1.0),
@@ -268,7 +268,7 @@ fn what_the_capture_misses_is_not_divided() {
     {
         let mut records = transcode::capture("nfs41");
         records.remove(frame - 1);
-        let found = of(&records);
+        let found = dissect_records(&records);
         assert_eq!(found.only_rpc(WRITE).phases, Err(expected), "without frame {frame}");
         let timed = found.transactions.iter().filter(|transaction| transaction.phases.is_ok()).count();
         assert!(timed > 60, "without frame {frame}: {timed}");
@@ -277,8 +277,8 @@ fn what_the_capture_misses_is_not_divided() {
 
 #[test]
 fn frames_that_are_cut_are_timed_as_whole_ones() {
-    let whole = of(&transcode::capture("nfs41"));
-    let cut = of(&transcode::cut(&transcode::capture("nfs41"), 128));
+    let whole = dissect_records(&transcode::capture("nfs41"));
+    let cut = dissect_records(&transcode::cut(&transcode::capture("nfs41"), 128));
     let timed = |found: &Found| found.only_rpc(WRITE).phases;
     assert_eq!(timed(&whole), timed(&cut));
     assert!(timed(&cut).is_ok());
@@ -289,7 +289,7 @@ fn times_that_go_backwards_are_no_phases() {
     let mut records = transcode::capture("nfs41");
     // From the RDMA Reads on, the clock is two milliseconds slow.
     records[694..].iter_mut().for_each(|record| record.time_ns -= 2_000_000);
-    let found = of(&records);
+    let found = dissect_records(&records);
     assert_eq!(found.only_rpc(WRITE).phases, Err(NotTimed::OutOfOrder));
     assert_eq!(found.only_rpc(WRITE).latency(), None);
     assert_eq!(found.transactions.iter().filter(|transaction| transaction.phases.is_err()).count(), 1);
@@ -299,7 +299,7 @@ fn times_that_go_backwards_are_no_phases() {
 fn frames_out_of_order_leave_phases_that_add_up() {
     for name in ["nfs41", "nfs41_lossy", "iwarp_nfs41", "iwarp_nfs3_lossy"] {
         for seed in 0..4 {
-            let found = of(&transcode::reordering(&transcode::capture(name), seed, 50, 4));
+            let found = dissect_records(&transcode::reordering(&transcode::capture(name), seed, 50, 4));
             for transaction in &found.transactions {
                 let (Ok(phases), Some(between)) = (transaction.phases, between_frames(transaction)) else { continue };
                 // Data that was moved may be captured after the reply.

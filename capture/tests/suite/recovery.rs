@@ -22,7 +22,7 @@ struct Lossy {
 }
 
 impl Lossy {
-    fn take(&mut self, dissector: &mut Dissector) {
+    fn take_events(&mut self, dissector: &mut Dissector) {
         while let Some(event) = dissector.event() {
             match event {
                 Event::Transaction(transaction) => self.transactions.push(*transaction),
@@ -39,10 +39,10 @@ impl Lossy {
         let (mut dissector, mut found) = (Dissector::new(config()), Self::default());
         while let Some(frame) = reader.next() {
             dissector.frame(&frame.unwrap());
-            found.take(&mut dissector);
+            found.take_events(&mut dissector);
         }
         dissector.finish();
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
         found
     }
 
@@ -52,10 +52,10 @@ impl Lossy {
         for (number, (time, data)) in (1..).zip(packets) {
             let (time, length) = (Time(time * 1000), data.len() as u32);
             dissector.frame(&Frame { number, time, link: LinkType(101), data, length });
-            found.take(&mut dissector);
+            found.take_events(&mut dissector);
         }
         dissector.finish();
-        found.take(&mut dissector);
+        found.take_events(&mut dissector);
         found
     }
 

@@ -37,7 +37,7 @@ fn slow_lines(transactions: &[Transaction], screen: Screen, names: &mut FileName
 }
 
 /// All that `stats`, `transactions`, `top` and `slow` print.
-fn all(name: &str, screen: Screen) -> String {
+fn print_all(name: &str, screen: Screen) -> String {
     let transactions = transactions(name);
     let mut out = Vec::new();
     let mut lines = Lines::new(screen, Time(0));
@@ -69,7 +69,7 @@ fn all(name: &str, screen: Screen) -> String {
 fn no_line_is_wider_than_the_terminal() {
     for name in ["errors.pcap", "lost.pcap", "nfs3_ipv6.pcap", "nfs41.pcap", "nfsd_deviations.pcap"] {
         for columns in [80, 100, 120, 150] {
-            let text = all(name, on(columns));
+            let text = print_all(name, on(columns));
             let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
             assert!(widest.chars().count() <= columns, "{name} on {columns} columns: {widest}");
         }
@@ -79,7 +79,7 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn a_table_that_is_turned_holds_the_same_numbers() {
     let cells = |columns| {
-        let text = all("lost.pcap", Screen { colour: false, columns });
+        let text = print_all("lost.pcap", Screen { colour: false, columns });
         let table = text.split("sent by").nth(1).unwrap();
         let mut cells: Vec<String> =
             table.split("Messages").next().unwrap().split_whitespace().map(str::to_owned).collect();

@@ -49,7 +49,7 @@ fn captures() -> Vec<PathBuf> {
 }
 
 impl ReadCapture {
-    fn of(path: &Path) -> Self {
+    fn from_path(path: &Path) -> Self {
         let mut config = Config::default();
         (config.operations, config.recovery) = (true, true);
         let mut events = Events::new(Capture::from_paths([path]), config);
@@ -193,7 +193,7 @@ fn compare(capture: &ReadCapture, rpcs: &[Rpc], window: [u64; 2], selected: &Dia
 fn windows_say_nothing_that_is_false_of_the_whole_capture() {
     let mut random = Random(51);
     for path in captures() {
-        let capture = ReadCapture::of(&path);
+        let capture = ReadCapture::from_path(&path);
         if capture.whole.rpcs == 0 {
             continue;
         }
@@ -209,7 +209,7 @@ fn windows_say_nothing_that_is_false_of_the_whole_capture() {
 #[test]
 fn filters_say_nothing_that_is_false_of_the_whole_capture() {
     for path in captures() {
-        let capture = ReadCapture::of(&path);
+        let capture = ReadCapture::from_path(&path);
         for event in &capture.events {
             let Event::Transaction(transaction) = event else { continue };
             let mut selection = Selection::default();
@@ -302,7 +302,7 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
     let mut random = Random(52);
     let mut selected_rpcs: BTreeMap<&str, u64> = BTreeMap::new();
     for path in captures() {
-        let capture = ReadCapture::of(&path);
+        let capture = ReadCapture::from_path(&path);
         let (mut names, files) = (FileNames::default(), Files::default());
         let record = |event: &Event| match event {
             Event::Transaction(rpc) => {
@@ -311,7 +311,7 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             _ => None,
         };
         let mut records: Vec<Value> = capture.events.iter().filter_map(record).collect();
-        file_words::add(&mut records);
+        file_words::add_file_words(&mut records);
         let (rpcs, filters) = (capture.rpcs(), filters(&records));
         for number in 0..if filters.is_empty() { 0 } else { 100 } {
             let mut pick = || {

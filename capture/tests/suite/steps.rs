@@ -19,7 +19,7 @@ struct Stepped {
 }
 
 impl Stepped {
-    fn of(records: &[Record], steps: StepsWanted) -> Self {
+    fn from_records(records: &[Record], steps: StepsWanted) -> Self {
         let file = transcode::write_pcap(records, Pcap { nanoseconds: true, ..Pcap::default() });
         let mut config = Config::default();
         (config.recovery, config.steps) = (true, steps);
@@ -27,14 +27,14 @@ impl Stepped {
         let (mut dissector, mut stepped) = (Dissector::new(config), Self::default());
         while let Some(frame) = reader.next() {
             dissector.frame(&frame.unwrap());
-            stepped.take(&mut dissector);
+            stepped.take_steps(&mut dissector);
         }
         dissector.finish();
-        stepped.take(&mut dissector);
+        stepped.take_steps(&mut dissector);
         stepped
     }
 
-    fn take(&mut self, dissector: &mut Dissector) {
+    fn take_steps(&mut self, dissector: &mut Dissector) {
         while let Some(event) = dissector.event() {
             match event {
                 Event::Transaction(transaction) => self.transactions.push(*transaction),
@@ -105,7 +105,7 @@ fn roce_packet_steps_agree_with_tshark() {
     for name in ["nfs41_lossy", "delays", "nfs41", "nfs42_mtu9000"] {
         let fields = ["infiniband.bth.opcode", "ip.src", "infiniband.aeth.syndrome"];
         let Some(frames) = tshark(name, "infiniband.bth", &fields) else { return };
-        let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
+        let stepped = Stepped::from_records(&transcode::capture(name), StepsWanted::All);
         let mut seen = BTreeMap::new();
         for (transaction, packet) in stepped.packets().filter(|(_, packet)| !is_cause(packet)) {
             let values = &frames[&packet.first.frame];
@@ -134,7 +134,7 @@ fn roce_packet_steps_agree_with_tshark() {
 fn iwarp_segment_steps_agree_with_tshark() {
     let name = "iwarp_nfs3_lossy";
     let Some(frames) = tshark(name, "tcp.port==20049", &["iwarp_rdma.opcode", "ip.src", "tcp.len"]) else { return };
-    let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
+    let stepped = Stepped::from_records(&transcode::capture(name), StepsWanted::All);
     let (mut counted, mut dissected) = (BTreeMap::<_, u64>::new(), 0);
     for (transaction, packet) in stepped.packets().filter(|(_, packet)| !is_cause(packet)) {
         let values = &frames[&packet.first.frame];
@@ -173,7 +173,7 @@ fn iwarp_segment_steps_agree_with_tshark() {
 #[test]
 fn every_sign_of_loss_is_a_step() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy"] {
-        let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
+        let stepped = Stepped::from_records(&transcode::capture(name), StepsWanted::All);
         let name_of = |kind: RecoveryKind| kind.name();
         let mut events: Vec<_> = stepped.events.iter().map(|event| (event.stamp.frame, name_of(event.kind))).collect();
         let mut found: Vec<_> =
@@ -191,7 +191,7 @@ fn every_sign_of_loss_is_a_step() {
 #[test]
 fn what_was_discarded_came_again() {
     let records = transcode::capture("nfs41_lossy");
-    let stepped = Stepped::of(&records, StepsWanted::All);
+    let stepped = Stepped::from_records(&records, StepsWanted::All);
     let sequence = |packet: &PacketRun| records[packet.first.frame as usize - 1].data[51..54].to_vec();
     let mut discarded = 0;
     for transaction in &stepped.transactions {
@@ -214,7 +214,7 @@ fn what_was_discarded_came_again() {
 #[test]
 fn what_was_moved_is_in_the_steps_once() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "nfs3", "delays", "nfs41_krb5i"] {
-        let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
+        let stepped = Stepped::from_records(&transcode::capture(name), StepsWanted::All);
         for transaction in &stepped.transactions {
             let octets = |step| {
                 let of = steps(transaction).packets.iter().filter(|packet| packet.step == Some(step));
@@ -242,7 +242,7 @@ fn what_was_moved_is_in_the_steps_once() {
 #[test]
 fn stretches_add_up_to_the_phases() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "nfs3", "delays", "nfs41_callback"] {
-        let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
+        let stepped = Stepped::from_records(&transcode::capture(name), StepsWanted::All);
         for transaction in &stepped.transactions {
             let stretches = steps(transaction).stretches.as_ref().unwrap();
             let Ok(phases) = transaction.phases else {
@@ -271,7 +271,7 @@ fn stretches_add_up_to_the_phases() {
 fn steps_are_kept_of_the_rpcs_that_were_asked_for() {
     let records = transcode::capture("nfs41_lossy");
     let kept = |steps| {
-        let stepped = Stepped::of(&records, steps);
+        let stepped = Stepped::from_records(&records, steps);
         let with = stepped.transactions.iter().filter(|transaction| transaction.steps.is_some());
         (with.map(|transaction| transaction.xid).collect::<Vec<_>>(), stepped.transactions.len())
     };
@@ -283,7 +283,7 @@ fn steps_are_kept_of_the_rpcs_that_were_asked_for() {
 /// READ: call 246, reply 406, as `recovery.rs` and tshark have them.
 #[test]
 fn runs_are_what_the_frames_show() {
-    let stepped = Stepped::of(&transcode::capture("nfs41_lossy"), StepsWanted::Xids(vec![0xc73d_34c3]));
+    let stepped = Stepped::from_records(&transcode::capture("nfs41_lossy"), StepsWanted::Xids(vec![0xc73d_34c3]));
     let transaction = stepped.transactions.iter().find(|transaction| transaction.xid == 0xc73d_34c3).unwrap();
     let runs = steps(transaction).runs();
     let shown: Vec<_> = runs.iter().map(|run| (run.first.frame, run.last.frame, run.packets, run.octets)).collect();

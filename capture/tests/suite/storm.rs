@@ -31,11 +31,11 @@ impl Scene {
     fn new() -> Self {
         let mut scene = Self::default();
         let connect = scene.wire.connect();
-        scene.add(connect);
+        scene.add_packets(connect);
         scene
     }
 
-    fn add(&mut self, packets: impl IntoIterator<Item = Packet>) {
+    fn add_packets(&mut self, packets: impl IntoIterator<Item = Packet>) {
         for packet in packets {
             self.time += 1;
             self.frames.push((self.time, packet));
@@ -45,14 +45,14 @@ impl Scene {
     /// An RPC of 0.1 ms. Returns its call.
     fn null(&mut self, xid: u32) -> Vec<Packet> {
         let call = self.wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
-        self.add(call.clone());
+        self.add_packets(call.clone());
         let accepted = self.wire.ack_all(Server);
-        self.add([accepted]);
+        self.add_packets([accepted]);
         self.time += 100;
         let answer = self.wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
-        self.add(answer);
+        self.add_packets(answer);
         let accepted = self.wire.ack_all(Client);
-        self.add([accepted]);
+        self.add_packets([accepted]);
         call
     }
 
@@ -61,41 +61,41 @@ impl Scene {
         for (handle, xid) in (1..).zip(WRITES) {
             let lists = Lists::reads(&[(WRITE3_POSITION, (handle, 0, LENGTH))]);
             let call = self.wire.send(Client, &message(MSG, xid, &lists, &write3(xid, LENGTH)));
-            self.add(call);
+            self.add_packets(call);
         }
         let accepted = self.wire.ack_all(Server);
-        self.add([accepted]);
+        self.add_packets([accepted]);
         self.time += MILLISECOND;
         let data = octets(7, LENGTH as usize);
         let first = self.wire.server.next;
         let number = |handle: u32| first + (handle - 1) * LENGTH.div_ceil(1024);
         for handle in 1..=4 {
             let request = self.wire.read_request(Server, (handle, 0), data.len());
-            self.add([request]);
+            self.add_packets([request]);
         }
         for round in 0..ROUNDS {
             if round > 0 {
                 self.time += PAUSE;
                 for handle in 1..=4 {
                     let request = self.wire.read_request_again(Server, number(handle), (handle, 0), data.len());
-                    self.add([request]);
+                    self.add_packets([request]);
                 }
             }
             for handle in 1..=4 {
                 let responses = self.wire.read_responses(Client, number(handle), &data);
-                self.add(responses);
+                self.add_packets(responses);
             }
             if round == 2 {
-                self.add(old.clone());
+                self.add_packets(old.clone());
             }
         }
         self.time += MILLISECOND;
         for xid in WRITES {
             let answer = self.wire.send(Server, &message(MSG, xid, &Lists::default(), &write3_reply(xid, LENGTH)));
-            self.add(answer);
+            self.add_packets(answer);
         }
         let accepted = self.wire.ack_all(Client);
-        self.add([accepted]);
+        self.add_packets([accepted]);
     }
 
     fn records(self) -> Vec<Record> {

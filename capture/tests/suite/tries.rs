@@ -76,7 +76,7 @@ fn a_reused_xid_with_other_arguments_is_another_rpc() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 110, 2, "two").acknowledge(1, Server, 120);
-        mount.end(1, Server, 1_000).connect(2_000).remove(2, 2_100, 1, "six").remove(2, 2_110, 2, "two");
+        mount.end_connection(1, Server, 1_000).connect(2_000).remove(2, 2_100, 1, "six").remove(2, 2_110, 2, "two");
         mount.acknowledge(2, Server, 2_120).reply(2, 2_200, 1, 0).reply(2, 2_210, 2, 0).acknowledge(2, Client, 2_220);
         let rpcs = rpcs(&mount);
         assert_eq!(told(&rpcs), [(1, 1, None), (1, 1, Some(100)), (2, 2, Some(2_100))], "{carrier:?}");
@@ -87,9 +87,9 @@ fn a_reused_xid_with_other_arguments_is_another_rpc() {
 fn an_abandoned_rpc_does_not_join_a_later_call() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
-        mount.connect(0).remove(1, 100, 1, "one").acknowledge(1, Server, 110).end(1, Server, 1_000);
+        mount.connect(0).remove(1, 100, 1, "one").acknowledge(1, Server, 110).end_connection(1, Server, 1_000);
         mount.connect(2_000).remove(2, 2_100, 1, "six").acknowledge(2, Server, 2_110).reply(2, 2_200, 1, 0);
-        mount.acknowledge(2, Client, 2_210).end(2, Client, 3_000);
+        mount.acknowledge(2, Client, 2_210).end_connection(2, Client, 3_000);
         mount.connect(4_000).remove(3, 4_100, 1, "one").acknowledge(3, Server, 4_110).reply(3, 4_200, 1, 0);
         mount.acknowledge(3, Client, 4_210);
         assert_eq!(told(&rpcs(&mount)), [(1, 1, None), (1, 1, Some(100)), (1, 1, Some(100))], "{carrier:?}");
@@ -104,7 +104,7 @@ fn three_tries_are_one_rpc() {
             mount.connect(time).remove(connection, time + 100, 1, "one").remove(connection, time + 101, 2, "two");
             mount.acknowledge(connection, Server, time + 120);
             if connection < 3 {
-                mount.end(connection, if connection == 1 { Server } else { Client }, time + 1_000);
+                mount.end_connection(connection, if connection == 1 { Server } else { Client }, time + 1_000);
             }
         }
         mount.reply(3, 40_200, 2, NOENT).reply(3, 40_210, 1, 0).acknowledge(3, Client, 40_220);
@@ -119,7 +119,7 @@ fn a_lost_reply_shows_that_the_first_try_executed() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 101, 2, "two").acknowledge(1, Server, 110);
-        mount.reply(1, 200, 1, 0).end(1, Client, 1_000).connect(2_000);
+        mount.reply(1, 200, 1, 0).end_connection(1, Client, 1_000).connect(2_000);
         mount.remove(2, 2_100, 1, "one").remove(2, 2_101, 2, "two").acknowledge(2, Server, 2_110);
         mount.reply(2, 2_200, 1, NOENT).reply(2, 2_201, 2, 0).acknowledge(2, Client, 2_210);
         let rpcs = rpcs(&mount);
@@ -146,7 +146,7 @@ fn an_unanswered_second_try_is_one_waiting_rpc() {
     for carrier in Carrier::ALL {
         let mut mount = Mount::new(carrier);
         mount.connect(0).remove(1, 100, 1, "one").remove(1, 101, 2, "two").acknowledge(1, Server, 110);
-        mount.end(1, Server, 1_000).connect(2_000).remove(2, 2_100, 1, "one").remove(2, 2_101, 2, "two");
+        mount.end_connection(1, Server, 1_000).connect(2_000).remove(2, 2_100, 1, "one").remove(2, 2_101, 2, "two");
         mount.acknowledge(2, Server, 2_110).reply(2, 2_200, 2, 0).acknowledge(2, Client, 2_210);
         let rpcs = rpcs(&mount);
         assert_eq!(told(&rpcs), [(1, 2, None), (2, 2, Some(2_099))], "{carrier:?}");
@@ -200,7 +200,7 @@ fn tries_past_the_bounds_are_rpcs_of_their_own() {
     let calls = 1..=1_500;
     for (connection, time) in [(1, 100), (2, 20_000)] {
         if connection == 2 {
-            mount.end(1, Server, 10_000).connect(15_000);
+            mount.end_connection(1, Server, 10_000).connect(15_000);
         }
         calls.clone().for_each(|xid| _ = mount.remove(connection, time + u64::from(xid), xid, "name"));
         mount.acknowledge(connection, Server, time + 2_000);
@@ -296,7 +296,7 @@ fn connections_that_end_with_calls_made_again_are_one_cause() {
             for new in [xid + 2, xid + 3] {
                 mount.remove(connection, start + 100, new, &format!("file{new}"));
             }
-            mount.acknowledge(connection, Server, start + 110).end(connection, Server, start + 700);
+            mount.acknowledge(connection, Server, start + 110).end_connection(connection, Server, start + 700);
         }
         mount.connect(90_000);
         for (time, xid) in [(90_050, 8), (90_090, 9)] {

@@ -160,13 +160,13 @@ impl Stream {
             trace.send(20 + 10 * end as u64, end, &[&key[..], &[0, 1, 0, length], private_data[end]].concat());
         }
         let times: Vec<u64> = self.trace.packets.iter().map(|(time, _)| *time).collect();
-        let mut packets: Vec<_> = times.into_iter().rev().map(|time| (time, self.taken())).collect();
+        let mut packets: Vec<_> = times.into_iter().rev().map(|time| (time, self.last_packet())).collect();
         packets.reverse();
         packets
     }
 
     /// The last packet.
-    fn taken(&mut self) -> Packet {
+    fn last_packet(&mut self) -> Packet {
         let (_, mut packet) = self.trace.packets.pop().unwrap();
         let client = if packet[15] == 1 { 15 } else { 19 };
         packet[client] = self.client;
@@ -177,13 +177,13 @@ impl Stream {
     }
 
     fn segment(&mut self, by: By, octets: &[u8]) -> Packet {
-        self.trace.send(0, end(by), octets);
-        self.taken()
+        self.trace.send(0, end_index(by), octets);
+        self.last_packet()
     }
 
     pub(crate) fn send(&mut self, by: By, data: &[u8]) -> Packet {
-        self.sends[end(by)] += 1;
-        let number = self.sends[end(by)];
+        self.sends[end_index(by)] += 1;
+        let number = self.sends[end_index(by)];
         self.segment(by, &tcp::fpdu(number, data))
     }
 
@@ -205,21 +205,21 @@ impl Stream {
     /// An end acknowledges all but these packets of the other.
     pub(crate) fn acknowledge(&mut self, by: By, missing: &[Packet]) -> Packet {
         let octets: u32 = missing.iter().map(|packet| packet.len() as u32 - 40).sum();
-        self.missing[end(by)] = (octets > 0).then(|| self.trace.next[1 - end(by)] - octets);
-        self.trace.acknowledge(0, end(by), octets);
-        self.taken()
+        self.missing[end_index(by)] = (octets > 0).then(|| self.trace.next[1 - end_index(by)] - octets);
+        self.trace.acknowledge(0, end_index(by), octets);
+        self.last_packet()
     }
 
     pub(crate) fn reset(&mut self, by: By) -> Packet {
-        self.trace.segment(0, end(by), 0, tcp::RST | tcp::ACK, &[]);
-        self.taken()
+        self.trace.segment(0, end_index(by), 0, tcp::RST | tcp::ACK, &[]);
+        self.last_packet()
     }
 
     /// A request for another connection.
     pub(crate) fn syn(&mut self) -> Packet {
         self.trace.next[CLIENT] += 70_000;
         self.trace.segment(0, CLIENT, 0, tcp::SYN, &[]);
-        self.taken()
+        self.last_packet()
     }
 
     /// The answer to it of a host on which nothing listens.
@@ -230,7 +230,7 @@ impl Stream {
     }
 }
 
-fn end(by: By) -> usize {
+fn end_index(by: By) -> usize {
     if by == Client { CLIENT } else { SERVER }
 }
 
@@ -305,7 +305,7 @@ impl Truth {
     }
 
     /// Content of a capture of the packets in this order, which ends at the time `last`.
-    pub(crate) fn known(&self, order: &[usize], last: u64) -> Known {
+    pub(crate) fn captured_content(&self, order: &[usize], last: u64) -> Known {
         let ended = |rpc: &TrueRpc| self.ended.iter().copied().find(|ended| *ended >= rpc.called);
         let until = |rpc: &TrueRpc| rpc.answered.or_else(|| ended(rpc)).unwrap_or(last);
         let mut known = Known { is_untimed: self.is_untimed, ..Known::default() };

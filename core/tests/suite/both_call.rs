@@ -84,10 +84,10 @@ impl Peer {
         }
         let call_only = random.below(4) == 0;
         let length = message_length(random, 40);
-        self.begin(call_only, length);
+        self.begin_call(call_only, length);
     }
 
-    fn begin(&mut self, call_only: bool, length: u32) {
+    fn begin_call(&mut self, call_only: bool, length: u32) {
         let xid = 2 * self.begun + u32::from(call_only);
         let head = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
         let call = if call_only {
@@ -146,7 +146,7 @@ impl Peer {
         let receive = self.named;
         match self.channel.received(&octets) {
             Arrival::Nothing | Arrival::Properties => self.posted += 1,
-            Arrival::Call | Arrival::CallPart if self.responder.has_place() => self.take(receive, &octets),
+            Arrival::Call | Arrival::CallPart if self.responder.has_place() => self.handle_receive(receive, &octets),
             Arrival::Call => self.waiting.push_back((receive, octets)),
             Arrival::CallPart => {
                 self.posted += 1;
@@ -160,7 +160,7 @@ impl Peer {
         }
     }
 
-    fn take(&mut self, receive: u32, octets: &[u8]) {
+    fn handle_receive(&mut self, receive: u32, octets: &[u8]) {
         self.responder.handle(responder::Input::Received { receive, octets }).unwrap();
     }
 
@@ -181,7 +181,7 @@ impl Peer {
                 return;
             }
             let (receive, octets) = self.waiting.pop_front().unwrap();
-            self.take(receive, &octets);
+            self.handle_receive(receive, &octets);
         }
     }
 
@@ -275,8 +275,8 @@ fn ends_that_spend_all_credits_on_calls_still_answer() {
             here.agree();
             there.agree();
             for _ in 0..CALLS {
-                here.begin(false, 40);
-                there.begin(false, 40);
+                here.begin_call(false, 40);
+                there.begin_call(false, 40);
             }
             // One end may be served after the other.
             for _ in 0..=2 * CALLS {

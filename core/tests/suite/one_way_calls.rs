@@ -55,7 +55,7 @@ fn asked(requester: &mut Caller) -> (Vec<Vec<u32>>, Vec<End>) {
     (sends, ends)
 }
 
-fn begin(requester: &mut Caller) -> CallId {
+fn begin_call(requester: &mut Caller) -> CallId {
     requester.call_one_way(&octets(&NULL), 40).unwrap()
 }
 
@@ -72,7 +72,7 @@ fn a_one_way_call_is_done_when_its_send_completes() {
         // More of them than there are credits, one after the other.
         for _ in 0..20 {
             requester.permit(1);
-            let call = begin(&mut requester);
+            let call = begin_call(&mut requester);
             assert_eq!(asked(&mut requester), (vec![[header, &NULL].concat()], vec![]), "{version}");
             assert_eq!(requester.call_one_way(&octets(&NULL), 40), Err(CallRefusal::XidInUse), "{version}");
             // Nothing is an answer to it, and it is too late to give it up.
@@ -93,7 +93,7 @@ fn a_one_way_call_without_completion_is_lost() {
     for version in [A, B] {
         for (completes, end) in [(true, End::Sent), (false, End::Lost)] {
             let mut requester = Caller::new(terms(version, 256), 4, 0x1_0000);
-            let call = begin(&mut requester);
+            let call = begin_call(&mut requester);
             asked(&mut requester);
             if completes {
                 requester.handle(requester::Input::Sent { call }).unwrap();
@@ -126,7 +126,7 @@ fn a_long_one_way_call_is_continued() {
         {
             let mut requester = Caller::new(terms(version, threshold), 1, 0x1_0000);
             requester.permit(1);
-            let call = begin(&mut requester);
+            let call = begin_call(&mut requester);
             assert_eq!(asked(&mut requester), (vec![sends[0].clone()], vec![]), "{version} {step}");
             match step {
                 "cancelled" => requester.cancel(call).unwrap(),

@@ -5,7 +5,7 @@ use rpcrdma_gen::{Case, Choices, Format, Role};
 use sha2::{Digest, Sha256};
 
 /// A digest of everything that is said about a message.
-fn add(digest: &mut Sha256, case: &Case) {
+fn add_case(digest: &mut Sha256, case: &Case) {
     for octets in [case.name.as_bytes(), &case.octets, case.call.as_deref().unwrap_or_default()] {
         digest.update((octets.len() as u64).to_be_bytes());
         digest.update(octets);
@@ -24,7 +24,7 @@ fn the_same_seed_makes_the_same_messages_on_every_machine() {
     let mut digest = Sha256::new();
     for (format, role) in kinds() {
         let mut choices = Choices::of_seed(7);
-        (0..500).for_each(|_| add(&mut digest, &rpcrdma_gen::random(&mut choices, format, role)));
+        (0..500).for_each(|_| add_case(&mut digest, &rpcrdma_gen::random(&mut choices, format, role)));
     }
     assert_eq!(format!("{:x}", digest.finalize()), "1b5d564ae8eef8d945b23095cf912c2ec186c16ddc8da2b6d997da285f12ccbb");
 }
@@ -33,7 +33,7 @@ fn the_same_seed_makes_the_same_messages_on_every_machine() {
 fn the_named_messages_are_the_same_on_every_machine() {
     let mut digest = Sha256::new();
     for (format, role) in kinds() {
-        rpcrdma_gen::named(format, role).iter().for_each(|case| add(&mut digest, case));
+        rpcrdma_gen::named(format, role).iter().for_each(|case| add_case(&mut digest, case));
     }
     assert_eq!(format!("{:x}", digest.finalize()), "60b755e12082245a521e86ab025940c4d297b51bab36adfc6e1a6ffbf2627936");
 }

@@ -144,7 +144,7 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Returns the number of completions taken so far.
-    pub(crate) fn taken(&self) -> u64 {
+    pub(crate) fn completions_taken(&self) -> u64 {
         self.lock().taken
     }
 

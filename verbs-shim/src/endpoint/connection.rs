@@ -301,8 +301,8 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Returns the number of completions taken so far.
-    pub(crate) fn taken(&self) -> u64 {
-        self.shared.taken()
+    pub(crate) fn completions_taken(&self) -> u64 {
+        self.shared.completions_taken()
     }
 
     /// Makes `watch` wake the server when there is something to do. Returns `Ready` if there already is.

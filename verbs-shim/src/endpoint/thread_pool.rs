@@ -377,7 +377,7 @@ impl<V: Provider> ServedConnection<V> {
         };
         let mut is_active = false;
         loop {
-            let taken = self.connection.taken();
+            let taken = self.connection.completions_taken();
             let request = self.connection.request(Duration::ZERO)?;
             if !self.version_reported.load(Ordering::Relaxed) && self.connection.version().is_some() {
                 self.version_reported.store(true, Ordering::Relaxed);
@@ -388,7 +388,7 @@ impl<V: Provider> ServedConnection<V> {
                 is_active = true;
                 continue;
             }
-            if self.connection.taken() != taken {
+            if self.connection.completions_taken() != taken {
                 // Completions have come, and more may have: looking again is faster than sleeping.
                 continue;
             }

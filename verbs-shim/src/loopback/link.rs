@@ -448,7 +448,7 @@ impl Half {
     fn take_completion(&mut self) -> Option<Completion> {
         let completion = self.completions.pop_front()?;
         if completion.kind == Kind::Receive {
-            self.receives.taken();
+            self.receives.note_taken();
         } else {
             self.posted = self.posted.saturating_sub(1);
         }

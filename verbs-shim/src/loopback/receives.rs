@@ -179,7 +179,7 @@ impl SideReceives {
     }
 
     /// The completion of the first complete Receive was taken.
-    pub(super) fn taken(&mut self) {
+    pub(super) fn note_taken(&mut self) {
         match &mut self.source {
             ReceiveQueue::Own { used, .. } => *used = used.saturating_sub(1),
             ReceiveQueue::Shared { untaken, .. } => drop(untaken.pop_front()),

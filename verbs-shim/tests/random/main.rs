@@ -104,7 +104,7 @@ fn sessions(version: Version, plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Ta
         UNDER_WAY.lock().unwrap().insert(name.clone());
         let tally = session::run(&plan);
         UNDER_WAY.lock().unwrap().remove(&name);
-        sum.add(&tally);
+        sum.add_tally(&tally);
         number += 1;
     }
     println!("version {version}, seed {seed}, {number} sessions, {} calls: {sum:?}", sum.calls());
@@ -129,7 +129,7 @@ fn random_calls_end_once_with_the_right_octets() {
     // A session takes longer to begin and end than its calls take, so a long run has longer sessions.
     let times = (calls / 50_000).clamp(1, 20) as u32;
     in_each_version(|version| {
-        let sum = sessions(version, |seed| Plan::of(version, seed, times), |sum| sum.calls() >= calls);
+        let sum = sessions(version, |seed| Plan::from_seed(version, seed, times), |sum| sum.calls() >= calls);
         // Otherwise the test has not tested anything.
         let kinds =
             [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];

@@ -55,21 +55,22 @@ pub(crate) struct Plan {
 impl Plan {
     /// A session of this version made from a seed, with this many times the usual number of calls. The server accepts other
     /// versions too.
-    pub(crate) fn of(version: Version, seed: u64, times: u32) -> Self {
+    pub(crate) fn from_seed(version: Version, seed: u64, times: u32) -> Self {
         let mut random = Random(seed);
-        let captured = random
-            .one_in(8)
-            .then(|| random.of(&[PathMtu::Octets256, PathMtu::Octets1024, PathMtu::Octets1024, PathMtu::Octets4096]));
+        let captured = random.one_in(8).then(|| {
+            random.choose_one(&[PathMtu::Octets256, PathMtu::Octets1024, PathMtu::Octets1024, PathMtu::Octets4096])
+        });
         let rough = !random.one_in(3);
-        let faults =
-            [random.of(&[0, 30, 300, 1500]), random.of(&[0, 100, 1000])].map(|many| if rough { many } else { 0 });
+        let faults = [random.choose_one(&[0, 30, 300, 1500]), random.choose_one(&[0, 100, 1000])]
+            .map(|many| if rough { many } else { 0 });
         let cancels = rough && random.one_in(3);
         let regions = (rough && random.one_in(4)).then(|| random.below(8) as usize);
         let reverse = if regions.is_none() && random.one_in(3) { random.below(100) as u32 } else { 0 };
         let tight = random.one_in(6);
         let of_calls = |random: &mut Random| 1 + random.below(32) as u32;
         let sizes = |random: &mut Random, builder: SettingsBuilder| {
-            let builder = builder.send_size(random.of(&[1024, 4096])).receive_size(random.of(&[1024, 4096]));
+            let builder =
+                builder.send_size(random.choose_one(&[1024, 4096])).receive_size(random.choose_one(&[1024, 4096]));
             builder.remote_invalidation(!random.one_in(4)).limits(Limits::new().with_chunks(16, 16))
         };
         let timeout = Some(if cancels { Duration::from_millis(3) } else { Duration::from_secs(40) });
@@ -85,15 +86,15 @@ impl Plan {
         }
         let threads = 1 + random.below(3) as usize;
         let calls = if captured.is_some() { 60 } else { times * (100 + random.below(200) as u32) };
-        let octets = random.of(&[100_000, 20_000, 4000]);
-        let client = client.continued(random.of(&[0, 10_000, u32::MAX])).build().unwrap();
+        let octets = random.choose_one(&[100_000, 20_000, 4000]);
+        let client = client.continued(random.choose_one(&[0, 10_000, u32::MAX])).build().unwrap();
         let server = server.build().unwrap();
         Self { seed, captured, faults, cancels, tight, regions, threads, calls, reverse, octets, client, server }
     }
 
     /// A session without faults in which calls are given up.
     pub(crate) fn dropping(version: Version, seed: u64) -> Self {
-        let plan = Self::of(version, seed, 1);
+        let plan = Self::from_seed(version, seed, 1);
         let mut plan = Self { faults: [0, 0], cancels: true, tight: false, regions: None, threads: 8, ..plan };
         let timeout = Some(if seed.is_multiple_of(2) { Duration::from_millis(3) } else { Duration::from_secs(40) });
         let limits = Limits::new().with_chunks(16, 16);
@@ -130,7 +131,7 @@ impl Tally {
         replied + self.forgotten + self.lost + self.given_up + self.not_registered
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub(crate) fn add_tally(&mut self, other: &Self) {
         self.answered += other.answered;
         self.forgotten += other.forgotten;
         self.system_errors += other.system_errors;
@@ -164,7 +165,7 @@ struct Session {
 
 impl Session {
     fn shape(&self, xid: u32) -> Shape {
-        let shape = Shape::of(self.plan.seed, xid, self.plan.octets);
+        let shape = Shape::from_seed(self.plan.seed, xid, self.plan.octets);
         if self.plan.client.versions() == Versions::ONE { shape.with_reply() } else { shape }
     }
 

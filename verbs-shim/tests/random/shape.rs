@@ -10,7 +10,7 @@ mod numbers;
 pub(crate) use numbers::{Random, mixed};
 
 impl Random {
-    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn choose_one<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
@@ -60,7 +60,7 @@ pub(crate) struct Shape {
 const REPLY_HEADER: usize = 24;
 
 impl Shape {
-    pub(crate) fn of(seed: u64, xid: u32, octets: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64, xid: u32, octets: u64) -> Self {
         let key = mixed(seed ^ u64::from(xid));
         let mut random = Random(key);
         let protected = random.one_in(24);

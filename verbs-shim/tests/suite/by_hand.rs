@@ -13,7 +13,7 @@ use rpcrdma_verbs::{
     Verbs, Version,
 };
 
-use crate::hostile::messages::{Credits, put, rpc_call};
+use crate::hostile::messages::{Credits, append_words, rpc_call};
 use crate::hostile::peer::{ADDRESS, Peer, SECOND, SIZE};
 use crate::support::header::header;
 
@@ -43,7 +43,7 @@ fn credit(family: Family, last: u32, all: u32) -> u32 {
 fn property(family: Family, credit: u32, [which, value]: [u32; 2]) -> Vec<u8> {
     let mut message = Vec::new();
     let start: &[u32] = if family == Family::A { &[0, 2, credit, 5, 0] } else { &[0, 2, credit, 7] };
-    put(&mut message, &[start, &[1, which, 4, value]].concat());
+    append_words(&mut message, &[start, &[1, which, 4, value]].concat());
     message
 }
 
@@ -51,7 +51,7 @@ fn property(family: Family, credit: u32, [which, value]: [u32; 2]) -> Vec<u8> {
 fn null(family: Family, credit: u32, xid: u32) -> Vec<u8> {
     let mut message = Vec::new();
     let start: &[u32] = if family == Family::A { &[xid, 2, credit, 0, 0] } else { &[xid, 2, credit, 10] };
-    put(&mut message, &[start, &[0; 4]].concat());
+    append_words(&mut message, &[start, &[0; 4]].concat());
     message.extend(rpc_call(xid, 0, 0));
     message
 }
@@ -61,9 +61,9 @@ fn part(family: Family, credit: u32, xid: u32, (octets, remaining): (&[u8], usiz
     let mut message = Vec::new();
     let is_last = remaining == 0;
     match family {
-        Family::A => put(&mut message, &[xid, 2, credit, 0, if is_last { 0 } else { 2 }, 0, 0, 0, 0]),
-        Family::B if is_last => put(&mut message, &[xid, 2, credit, 10, 0, 0, 0, 0]),
-        Family::B => put(&mut message, &[xid, 2, credit, 9, remaining as u32]),
+        Family::A => append_words(&mut message, &[xid, 2, credit, 0, if is_last { 0 } else { 2 }, 0, 0, 0, 0]),
+        Family::B if is_last => append_words(&mut message, &[xid, 2, credit, 10, 0, 0, 0, 0]),
+        Family::B => append_words(&mut message, &[xid, 2, credit, 9, remaining as u32]),
     }
     message.extend(octets);
     message
@@ -89,7 +89,7 @@ fn accepted(settings: SettingsBuilder, there: &Adapter, here: &Adapter, first: &
 }
 
 /// Takes all messages that come.
-fn take(peer: &mut Peer) -> Vec<Vec<u8>> {
+fn take_messages(peer: &mut Peer) -> Vec<Vec<u8>> {
     peer.settle();
     peer.got.drain(..).collect()
 }
@@ -110,16 +110,16 @@ fn a_credit_is_kept_for_each_reply_that_is_owed() {
             peer.send(&null(family, credit(family, 2, 6), xid), None);
         }
         let requests: Vec<_> = (0..2).map(|_| connection.request(10 * SECOND).unwrap().expect("a call")).collect();
-        assert_eq!(take(&mut peer).len(), 1, "{family:?}: its properties");
+        assert_eq!(take_messages(&mut peer).len(), 1, "{family:?}: its properties");
         let call = || connection.start(Call::new(Stream::from(header(connection.xid(), 0)), 24));
         let calls: Vec<_> = (0..8).map(|_| call()).collect();
         assert!(connection.request(Duration::ZERO).unwrap().is_none(), "{family:?}: it sends what it can");
-        assert_eq!(take(&mut peer).iter().filter(|octets| is_call(octets)).count(), 3, "{family:?}");
+        assert_eq!(take_messages(&mut peer).iter().filter(|octets| is_call(octets)).count(), 3, "{family:?}");
         for mut request in requests {
             request.accept();
             request.answer().unwrap();
         }
-        assert_eq!(take(&mut peer).len(), 2, "{family:?}: the replies");
+        assert_eq!(take_messages(&mut peer).len(), 2, "{family:?}: the replies");
         drop(calls);
     }
 }
@@ -252,11 +252,11 @@ fn next_call(peer: &mut Peer) -> Vec<u8> {
 fn replied(family: Family, xid: u32, remaining: usize) -> Vec<u8> {
     let (mut message, permit) = (Vec::new(), credit(family, 2, 32));
     match family {
-        Family::A => put(&mut message, &[xid, 2, permit, 0, if remaining == 0 { 1 } else { 3 }, 0, 0, 0, 0]),
-        Family::B if remaining == 0 => put(&mut message, &[xid, 2, permit, 13, 0]),
-        Family::B => put(&mut message, &[xid, 2, permit, 12, remaining as u32]),
+        Family::A => append_words(&mut message, &[xid, 2, permit, 0, if remaining == 0 { 1 } else { 3 }, 0, 0, 0, 0]),
+        Family::B if remaining == 0 => append_words(&mut message, &[xid, 2, permit, 13, 0]),
+        Family::B => append_words(&mut message, &[xid, 2, permit, 12, remaining as u32]),
     }
-    put(&mut message, &[xid, 1, 0, 0, 0, 0]);
+    append_words(&mut message, &[xid, 1, 0, 0, 0, 0]);
     message
 }
 
@@ -303,7 +303,7 @@ fn a_call_whose_last_part_cannot_be_read_is_refused() {
         last[at..at + 4].copy_from_slice(&7_u32.to_be_bytes());
         sender.send(&last, &connection);
         assert!(connection.request(SECOND / 10).unwrap().is_none());
-        let answers = take(&mut sender.peer);
+        let answers = take_messages(&mut sender.peer);
         let errors: Vec<_> = answers.iter().filter(|octets| octets[15] == 4).map(|octets| xid_of(octets)).collect();
         assert_eq!(errors, [1], "{family:?}: {answers:02x?}");
     }
@@ -321,10 +321,10 @@ fn what_is_pulled_and_is_no_call_is_refused() {
         let Segment { handle, offset, .. } = peer.segment();
         let mut message = Vec::new();
         let segment = [handle, 100, (offset >> 32) as u32, offset as u32];
-        put(&mut message, &[&[5, 1, 32, 1, 1, 0][..], &segment, &[0, 0, 0]].concat());
+        append_words(&mut message, &[&[5, 1, 32, 1, 1, 0][..], &segment, &[0, 0, 0]].concat());
         peer.send(&message, None);
         assert!(connection.request(SECOND / 5).unwrap().is_none());
-        let answers = take(&mut peer);
+        let answers = take_messages(&mut peer);
         assert_eq!(answers.iter().map(|octets| octets[15]).collect::<Vec<_>>(), [4], "{answers:02x?}");
     });
 }
@@ -357,7 +357,7 @@ fn an_end_announces_how_many_segments_a_call_may_have() {
             accepted(settings, &there, &here, &property(family, permit, [REVERSE_DIRECTION, 0]));
         assert!(connection.request(SECOND / 10).unwrap().is_none());
         let mut announced = Vec::new();
-        put(&mut announced, &[SEGMENT_COUNT, 4, 5]);
+        append_words(&mut announced, &[SEGMENT_COUNT, 4, 5]);
         let properties = next(&mut peer);
         assert!(properties.windows(12).any(|words| words == announced), "{family:?}: {properties:02x?}");
     }

@@ -91,7 +91,7 @@ struct Lab {
 
 impl Lab {
     /// With the faults of the client's adapter, and those of the server's.
-    fn of(mtu: PathMtu, depths: Depths, [of_client, of_server]: [Faults; 2]) -> Self {
+    fn with_faults(mtu: PathMtu, depths: Depths, [of_client, of_server]: [Faults; 2]) -> Self {
         let file = File::default();
         let fabric = Fabric::captured(file.clone(), mtu).unwrap();
         let client = fabric.adapter([192, 0, 2, 1].into()).unwrap().with_faults(of_client);
@@ -101,7 +101,7 @@ impl Lab {
     }
 
     fn unconnected(mtu: PathMtu, depths: Depths, faults: Faults) -> Self {
-        Self::of(mtu, depths, [faults, Faults::none()])
+        Self::with_faults(mtu, depths, [faults, Faults::none()])
     }
 
     fn new(mtu: PathMtu, depths: Depths, faults: Faults) -> Self {
@@ -110,7 +110,7 @@ impl Lab {
 
     /// Connected, and either adapter follows a plan of faults.
     fn with_plans(plans: [Faults; 2]) -> Self {
-        Self::of(PathMtu::default(), Depths::default(), plans).connected()
+        Self::with_faults(PathMtu::default(), Depths::default(), plans).connected()
     }
 
     fn connected(self) -> Self {

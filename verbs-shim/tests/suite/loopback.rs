@@ -62,7 +62,7 @@ impl End {
     }
 
     /// Number and status of the next completion.
-    fn end(&self) -> (u64, Status) {
+    fn next_completion(&self) -> (u64, Status) {
         let completion = self.completion();
         (completion.id, completion.status)
     }
@@ -129,8 +129,8 @@ fn receives_and_completions_come_in_posting_order() {
         client.adapter.post(&client.queue_pair, work).unwrap();
     }
     for id in 0..10 {
-        assert_eq!(server.end(), (id, Status::Success));
-        assert_eq!(client.end(), (100 + id, Status::Success));
+        assert_eq!(server.next_completion(), (id, Status::Success));
+        assert_eq!(client.next_completion(), (100 + id, Status::Success));
     }
     assert_eq!(server.octets(&buffer), b"0123456789");
 }
@@ -143,7 +143,7 @@ fn endless_retries_wait_for_a_receive() {
     assert_eq!(client.adapter.completion(&client.queue_pair, Duration::from_millis(20)), Ok(None));
     let buffer = server.register(&[0; 7], ALL);
     server.receive(2, &buffer, 7);
-    assert_eq!(client.end(), (1, Status::Success));
+    assert_eq!(client.next_completion(), (1, Status::Success));
     assert_eq!(server.octets(&buffer), b"message");
 }
 
@@ -159,7 +159,7 @@ fn exhausted_retries_break_the_connection() {
         let completion = client.adapter.completion(&client.queue_pair, LONG).unwrap().unwrap();
         assert_eq!((completion.id, completion.status), (1, Status::ReceiverNotReady));
         assert!(begin.elapsed() >= Duration::from_micros(640) * u32::from(tries));
-        assert_eq!(client.end(), (2, Status::Flushed));
+        assert_eq!(client.next_completion(), (2, Status::Flushed));
         assert!(client.is_over() && server.is_over());
     }
 }
@@ -171,9 +171,9 @@ fn a_send_longer_than_its_receive_breaks_the_connection() {
     server.receive(1, &buffer, 6);
     server.receive(2, &buffer, 7);
     client.post(3, Operation::Send, &message, 7);
-    assert_eq!(client.end(), (3, Status::RemoteInvalidRequest));
-    assert_eq!(server.end(), (1, Status::LocalLength));
-    assert_eq!(server.end(), (2, Status::Flushed));
+    assert_eq!(client.next_completion(), (3, Status::RemoteInvalidRequest));
+    assert_eq!(server.next_completion(), (1, Status::LocalLength));
+    assert_eq!(server.next_completion(), (2, Status::Flushed));
     assert!(client.is_over() && server.is_over());
     assert_eq!(server.octets(&buffer), [0xa5; 7]);
 }
@@ -189,7 +189,10 @@ fn a_receive_without_valid_memory_breaks_the_connection() {
             server.adapter.deregister(buffer).unwrap();
         }
         client.post(2, Operation::Send, &message, 7);
-        assert_eq!((client.end(), server.end()), ((2, Status::RemoteOperation), (1, Status::LocalProtection)));
+        assert_eq!(
+            (client.next_completion(), server.next_completion()),
+            ((2, Status::RemoteOperation), (1, Status::LocalProtection))
+        );
         assert!(client.is_over() && server.is_over());
     }
 }
@@ -200,14 +203,14 @@ fn a_send_without_valid_memory_breaks_the_connection() {
     let message = client.register(b"message", ALL);
     client.post(1, Operation::Send, &message, 7);
     drop(message);
-    assert_eq!(client.end(), (1, Status::LocalProtection));
+    assert_eq!(client.next_completion(), (1, Status::LocalProtection));
 
     let (_, client, server) = connection();
     server.receive(1, &server.register(&[0; 7], ALL), 7);
     let domain = client.adapter.domain().unwrap();
     let message = client.adapter.register(&domain, b"message".to_vec(), ALL).unwrap();
     client.post(2, Operation::Send, &message, 7);
-    assert_eq!(client.end(), (2, Status::LocalProtection));
+    assert_eq!(client.next_completion(), (2, Status::LocalProtection));
     assert!(client.is_over());
 }
 
@@ -244,13 +247,13 @@ fn allowed(access: Access, aim: impl Fn(&End, &Region) -> Remote, length: usize)
         client.receive(9, &waiting, 8);
         server.post(1, operation(aim(&client, &memory)), &data, length);
         server.post(2, Operation::Send, &data, 1);
-        let (id, status) = server.end();
+        let (id, status) = server.next_completion();
         assert_eq!(id, 1);
         if status == Status::Success {
             return true;
         }
         assert_eq!(status, Status::RemoteAccess);
-        assert_eq!((server.end(), client.end()), ((2, Status::Flushed), (9, Status::Flushed)));
+        assert_eq!((server.next_completion(), client.next_completion()), ((2, Status::Flushed), (9, Status::Flushed)));
         assert!(client.is_over() && server.is_over());
         assert_eq!((client.octets(&memory), server.octets(&data)), (b"0123456789".to_vec(), vec![0xa5; 64]));
         false
@@ -317,7 +320,7 @@ fn a_read_into_unsuitable_memory_breaks_the_connection() {
         let (_, client, server) = connection();
         let (memory, sink) = (client.register(b"data", ALL), server.register(&[0; 4], access));
         server.post(1, Operation::Read(client.remote(&memory)), &sink, 4);
-        assert_eq!(server.end(), (1, Status::LocalProtection));
+        assert_eq!(server.next_completion(), (1, Status::LocalProtection));
         assert!(client.is_over());
     }
 }
@@ -351,10 +354,10 @@ fn send_with_invalidate_acts_before_the_receive_completes() {
     let received = client.completion();
     assert_eq!((received.status, received.invalidated), (Status::Success, Some(remote.handle)));
     assert!(!client.adapter.is_valid(&memory));
-    assert_eq!(server.end(), (2, Status::Success));
+    assert_eq!(server.next_completion(), (2, Status::Success));
     // Its owner can still use it; the other side cannot.
     server.post(3, Operation::Write(remote), &reply, 4);
-    assert_eq!(server.end(), (3, Status::RemoteAccess));
+    assert_eq!(server.next_completion(), (3, Status::RemoteAccess));
     assert_eq!(client.octets(&memory), b"data");
     assert_eq!(client.adapter.deregister(memory).unwrap(), b"data");
 }
@@ -375,7 +378,10 @@ fn invalidating_an_unknown_handle_breaks_the_connection() {
         let (buffer, reply) = (client.register(&[0; 8], ALL), server.register(b"reply", ALL));
         client.receive(1, &buffer, 8);
         server.post(2, Operation::SendWithInvalidate(handle(&client)), &reply, 5);
-        assert_eq!((server.end(), client.end()), ((2, Status::RemoteAccess), (1, Status::LocalOperation)));
+        assert_eq!(
+            (server.next_completion(), client.next_completion()),
+            ((2, Status::RemoteAccess), (1, Status::LocalOperation))
+        );
         assert!(client.is_over() && server.is_over());
     }
 }
@@ -443,9 +449,9 @@ fn unfenced_work_does_not_wait_for_a_read() {
         } else {
             server.post(3, Operation::Send, &data, 3);
         }
-        assert_eq!(client.end(), (1, Status::Success));
+        assert_eq!(client.next_completion(), (1, Status::Success));
         assert_eq!(client.octets(&buffer), sent);
-        assert_eq!((server.end(), server.end()), ((2, Status::Success), (3, Status::Success)));
+        assert_eq!((server.next_completion(), server.next_completion()), ((2, Status::Success), (3, Status::Success)));
         assert_eq!(server.octets(&data), b"new");
     }
 }
@@ -462,11 +468,17 @@ fn an_unfenced_invalidation_breaks_a_read() {
         let last = Operation::SendWithInvalidate(remote.handle);
         if fenced {
             server.fenced(3, last, &reply, 5);
-            assert_eq!((server.end(), server.end()), ((2, Status::Success), (3, Status::Success)));
+            assert_eq!(
+                (server.next_completion(), server.next_completion()),
+                ((2, Status::Success), (3, Status::Success))
+            );
             assert_eq!(server.octets(&sink), b"data");
         } else {
             server.post(3, last, &reply, 5);
-            assert_eq!((server.end(), server.end()), ((2, Status::RemoteAccess), (3, Status::Flushed)));
+            assert_eq!(
+                (server.next_completion(), server.next_completion()),
+                ((2, Status::RemoteAccess), (3, Status::Flushed))
+            );
         }
     }
 }
@@ -486,7 +498,7 @@ fn no_more_reads_are_under_way_than_the_depth_allows() {
     client.post(5, Operation::Read(server.remote(&memory)), &spare, 3);
     client.post(6, Operation::Send, &data, 3);
     for id in 3..7 {
-        assert_eq!(client.end(), (id, Status::Success));
+        assert_eq!(client.next_completion(), (id, Status::Success));
     }
     assert_eq!((server.octets(&first), server.octets(&second)), (b"old".to_vec(), b"new".to_vec()));
 }
@@ -502,9 +514,9 @@ fn a_queue_has_room_again_when_the_completion_is_taken() {
         |id| client.adapter.post(&client.queue_pair, Work::new(id, Operation::Send, Local::whole_region(&message, 7)));
     assert_eq!((post(1), post(2), post(3)), (Ok(()), Ok(()), Err(Error::QueueFull)));
     server.receive(1, &buffer, 7);
-    assert_eq!(server.end(), (1, Status::Success));
+    assert_eq!(server.next_completion(), (1, Status::Success));
     assert_eq!(post(3), Err(Error::QueueFull), "done, and the completion not taken");
-    assert_eq!(client.end(), (1, Status::Success));
+    assert_eq!(client.next_completion(), (1, Status::Success));
     assert_eq!(post(3), Ok(()));
 }
 
@@ -596,9 +608,9 @@ fn completions_from_before_the_end_are_not_lost() {
     let (message, buffer) = (client.register(b"message", ALL), server.register(&[0; 7], ALL));
     server.receive(1, &buffer, 7);
     client.post(2, Operation::Send, &message, 7);
-    assert_eq!(server.end(), (1, Status::Success));
+    assert_eq!(server.next_completion(), (1, Status::Success));
     drop(server.queue_pair);
-    assert_eq!(client.end(), (2, Status::Success));
+    assert_eq!(client.next_completion(), (2, Status::Success));
     assert!(client.is_over());
 }
 
@@ -814,7 +826,7 @@ fn only_receives_can_be_posted_before_the_connection() {
     server.receive(1, &buffer, 7);
     server.adapter.accept(request, &server.queue_pair, &[]).unwrap();
     client.adapter.post(&client.queue_pair, work()).unwrap();
-    assert_eq!(server.end(), (1, Status::Success));
+    assert_eq!(server.next_completion(), (1, Status::Success));
 }
 
 // Faults.
@@ -833,15 +845,15 @@ fn disturbed(fault: Fault) -> (End, End, [Region; 3]) {
 #[test]
 fn planned_losses_strike_before_or_after_their_step() {
     let (client, server, [memory, buffer, _message]) = disturbed(Fault::LoseBefore);
-    assert_eq!((client.end(), client.end()), ((2, Status::Success), (3, Status::NoAnswer)));
-    assert_eq!(server.end(), (1, Status::Flushed));
+    assert_eq!((client.next_completion(), client.next_completion()), ((2, Status::Success), (3, Status::NoAnswer)));
+    assert_eq!(server.next_completion(), (1, Status::Flushed));
     assert!(client.is_over() && server.is_over());
     assert_eq!((server.octets(&memory), server.octets(&buffer)), (b"message".to_vec(), vec![0; 7]));
     assert_eq!(client.adapter.injected().total(), 1);
 
     let (client, server, [_memory, buffer, _message]) = disturbed(Fault::LoseAfter);
-    assert_eq!((client.end(), client.end()), ((2, Status::Success), (3, Status::NoAnswer)));
-    assert_eq!(server.end(), (1, Status::Success));
+    assert_eq!((client.next_completion(), client.next_completion()), ((2, Status::Success), (3, Status::NoAnswer)));
+    assert_eq!(server.next_completion(), (1, Status::Success));
     assert!(client.is_over() && server.is_over());
     assert_eq!(server.octets(&buffer), b"message");
     assert_eq!(client.adapter.injected().total(), 1);
@@ -850,12 +862,15 @@ fn planned_losses_strike_before_or_after_their_step() {
 #[test]
 fn a_step_completes_with_the_status_that_the_plan_names() {
     let (client, server, _regions) = disturbed(Fault::Complete(Status::LocalOperation));
-    assert_eq!((client.end(), client.end()), ((2, Status::Success), (3, Status::LocalOperation)));
-    assert_eq!(server.end(), (1, Status::Flushed));
+    assert_eq!(
+        (client.next_completion(), client.next_completion()),
+        ((2, Status::Success), (3, Status::LocalOperation))
+    );
+    assert_eq!(server.next_completion(), (1, Status::Flushed));
     assert_eq!(client.adapter.injected().total(), 1);
     let (client, server, _regions) = disturbed(Fault::Complete(Status::Success));
     assert_eq!(
-        (client.end(), client.end(), server.end()),
+        (client.next_completion(), client.next_completion(), server.next_completion()),
         ((2, Status::Success), (3, Status::Success), (1, Status::Success))
     );
 }
@@ -865,12 +880,12 @@ fn planned_delays_last_as_long_as_planned() {
     let delay = Duration::from_millis(40);
     let begin = Instant::now();
     let (client, server, _regions) = disturbed(Fault::Delay(delay));
-    assert_eq!(client.end(), (2, Status::Success));
+    assert_eq!(client.next_completion(), (2, Status::Success));
     assert_eq!(server.adapter.completion(&server.queue_pair, NOW), Ok(None));
     let received = server.adapter.completion(&server.queue_pair, LONG).unwrap().unwrap();
     assert_eq!((received.id, received.status), (1, Status::Success));
     assert!((delay..LONG / 2).contains(&begin.elapsed()));
-    assert_eq!(client.end(), (3, Status::Success));
+    assert_eq!(client.next_completion(), (3, Status::Success));
     assert_eq!(client.adapter.injected().total(), 1);
 }
 
@@ -966,7 +981,7 @@ fn the_same_seed_does_the_same_each_time() {
             server.receive(id, &buffer, 1);
             client.post(id, Operation::Send, &message, 1);
         }
-        let ends = |end: &End| (0..100).map(|_| end.end().1).collect::<Vec<_>>();
+        let ends = |end: &End| (0..100).map(|_| end.next_completion().1).collect::<Vec<_>>();
         (ends(&client), ends(&server))
     };
     assert_eq!(run(1), run(1));

@@ -31,7 +31,7 @@ struct Counting {
 }
 
 impl Counting {
-    fn of(&self, number: u32) -> u32 {
+    fn find_count(&self, number: u32) -> u32 {
         self.executions.lock().unwrap().get(&number).map_or(0, |(count, _)| *count)
     }
 }
@@ -190,7 +190,7 @@ fn under_load(network: &Network, client: &ReconnectingClient<Adapter>, disturb: 
     });
     let mut outcomes = Outcomes::default();
     for (number, repeatable, call, outcome) in &called {
-        outcomes.judge(*number, *repeatable, call, outcome, network.service.of(*number));
+        outcomes.judge(*number, *repeatable, call, outcome, network.service.find_count(*number));
     }
     assert_eq!(network.service.other_xids.load(Ordering::Relaxed), 0, "a call is made again with the same XID");
     outcomes
@@ -272,7 +272,7 @@ fn waiting_for_a_connection_ends_with_a_reason() {
         thread::sleep(Duration::from_millis(20));
         let _server = network.serve(&there);
         assert_eq!(called.join().unwrap(), Ok(()));
-        assert_eq!((client.error(), network.service.of(1), network.service.of(2)), (None, 0, 1));
+        assert_eq!((client.error(), network.service.find_count(1), network.service.find_count(2)), (None, 0, 1));
     });
 }
 
@@ -293,7 +293,7 @@ fn a_lost_call_reports_an_earlier_attempt() {
     assert_eq!(outcome, Err(CallError::NotConnected(Error::NoHost, Progress::Sent)));
     drop(server);
     assert_eq!(here.injected().total(), 1);
-    assert!(network.service.of(1) <= 1);
+    assert!(network.service.find_count(1) <= 1);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn calls_of_tasks_are_made_again_too() {
             let call = if repeatable { numbered(number).repeatable() } else { numbered(number) };
             let ended = tokio::time::timeout(Duration::from_secs(10), client.start(call)).await.unwrap();
             let (outcome, call) = (ended.reply().map(drop), ended.into_call());
-            outcomes.judge(number, repeatable, &call, &outcome, network.service.of(number));
+            outcomes.judge(number, repeatable, &call, &outcome, network.service.find_count(number));
         }
     });
     assert!(outcomes.unanswered > 0, "the faults show nothing: {outcomes:?}");

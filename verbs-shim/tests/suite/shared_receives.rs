@@ -12,7 +12,7 @@ use rpcrdma_verbs::{
     Segment, Server, Service, Settings, SettingsBuilder, Stream, Verbs, Version, Versions, Work,
 };
 
-use crate::hostile::messages::{first, put, rpc_call};
+use crate::hostile::messages::{append_words, first, rpc_call};
 use crate::hostile::peer::{ADDRESS, Peer, SECOND};
 use crate::support::eventually::becomes_so;
 use crate::support::header::header;
@@ -149,9 +149,9 @@ fn exceeding_the_credits_harms_no_other_client() {
             for xid in 0..45 {
                 let mut message = Vec::new();
                 match version.family() {
-                    None => put(&mut message, &[xid, 1, 32, 0, 0, 0, 0]),
-                    Some(Family::A) => put(&mut message, &[xid, 2, 32, 5, 0, 0]),
-                    Some(Family::B) => put(&mut message, &[xid, 2, 32, 7, 0]),
+                    None => append_words(&mut message, &[xid, 1, 32, 0, 0, 0, 0]),
+                    Some(Family::A) => append_words(&mut message, &[xid, 2, 32, 5, 0, 0]),
+                    Some(Family::B) => append_words(&mut message, &[xid, 2, 32, 7, 0]),
                 }
                 message.extend(rpc_call(xid, 0, 0));
                 peer.send(&message, None);
@@ -202,12 +202,12 @@ fn all_receives_return_from_a_thousand_connections() {
                         None => {
                             let Segment { handle, offset, .. } = peer.segment();
                             let read = [handle, 4000, (offset >> 32) as u32, offset as u32];
-                            put(&mut message, &[&[7, 1, 32, 1, 1, 0][..], &read, &[0, 0, 0]].concat());
+                            append_words(&mut message, &[&[7, 1, 32, 1, 1, 0][..], &read, &[0, 0, 0]].concat());
                         }
                         Some(family) => {
                             peer.send(&first(family, 32), None);
                             let more: &[u32] = if family == Family::A { &[0, 2, 0, 0, 0, 0] } else { &[9, 4000] };
-                            put(&mut message, &[&[7, 2, 32], more].concat());
+                            append_words(&mut message, &[&[7, 2, 32], more].concat());
                             message.extend(rpc_call(7, 0, 0));
                         }
                     }
@@ -300,7 +300,7 @@ fn a_client_that_takes_no_replies_holds_no_receive() {
         here.connected(&deaf, 10 * SECOND).unwrap().expect("accepted");
         for xid in 0..24 {
             let mut message = Vec::new();
-            put(&mut message, &[xid, 1, 8, 0, 0, 0, 0]);
+            append_words(&mut message, &[xid, 1, 8, 0, 0, 0, 0]);
             message.extend(rpc_call(xid, 0, 0));
             let length = message.len();
             let region = here.register(&domain, message, Access::empty()).unwrap();

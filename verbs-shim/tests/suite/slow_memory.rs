@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Call, CallError, Client, Progress, Request, Server, Settings, Stream};
 
-use crate::hostile::messages::put;
+use crate::hostile::messages::append_words;
 use crate::hostile::peer::{ADDRESS, Peer};
 use crate::support::header::header;
 use crate::support::slow::{Act, Gate, Opens, Slow};
@@ -220,7 +220,7 @@ fn replies_that_are_provided_have_handles_of_their_own() {
         there.gate.give_the_same_handle_after_one(same);
         let replies = [1, 2].map(|xid| {
             let mut message = Vec::new();
-            put(&mut message, &[xid, 1, 32, 0, 0, 0, 0]);
+            append_words(&mut message, &[xid, 1, 32, 0, 0, 0, 0]);
             message.extend(header(xid, 0));
             peer.send(&message, None);
             let mut request = connection.request(LONG).unwrap().expect("a call");

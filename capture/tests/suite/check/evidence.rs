@@ -75,7 +75,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(capture: &str) -> Self {
+    fn from_capture(capture: &str) -> Self {
         let (mut shown, mut checker) = (Self::default(), Checker::default());
         for event in Events::new(Capture::from_paths([transcode::path(capture)]), Config::for_checker()) {
             let event = event.unwrap();
@@ -181,7 +181,7 @@ fn what_the_probe_found_in_linux_is_shown() {
     assert!(all.len() >= 19);
     let (mut last, mut unnamed) = (("", 0), Vec::new());
     for (deviation, Evidence { case, capture, sent, came, rule }) in &all {
-        let shown = Shown::of(capture);
+        let shown = Shown::from_capture(capture);
         let message = &shown.messages[sent];
         assert_eq!(message.from, CLIENT, "{case}");
         assert!(shown.server_did(&deviation.observed, message, *came), "{case}: {}", deviation.observed);
@@ -206,7 +206,7 @@ fn what_the_linux_client_does_about_bad_replies_is_shown() {
     assert!(all.len() >= 7);
     let mut seen = Vec::new();
     for (deviation, Evidence { case, capture, sent, came, rule }) in &all {
-        let shown = Shown::of(capture);
+        let shown = Shown::from_capture(capture);
         let bad = &shown.messages[sent];
         assert_eq!((bad.from, rule.as_ref()), (SERVER, Some(&deviation.rule)), "{case}");
         assert!(shown.has(*sent, Severity::Error, &deviation.rule), "{case}");

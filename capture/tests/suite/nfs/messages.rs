@@ -59,7 +59,7 @@ impl Peers {
         octets.extend(data);
     }
 
-    fn take(&mut self, segments: &[Segment]) -> Vec<u8> {
+    fn take_segments(&mut self, segments: &[Segment]) -> Vec<u8> {
         let of = |&(handle, length, address): &Segment| match self.memory.get(&handle) {
             Some((start, octets)) if length > 0 => {
                 let at = (address - start) as usize;
@@ -132,11 +132,11 @@ impl Peers {
         let inline = send[at..].to_vec();
         // The chunks of a call have the lengths of buffers, not of data.
         let is_call = proc == 0 && be32(&inline, 4) == 0 || proc == 1 && !reads.is_empty();
-        let writes = if is_call { Vec::new() } else { writes.iter().map(|chunk| self.take(chunk)).collect() };
+        let writes = if is_call { Vec::new() } else { writes.iter().map(|chunk| self.take_segments(chunk)).collect() };
         let payload = match (proc, is_call) {
             (0, _) => inline,
             (_, true) => Vec::new(),
-            (_, false) => self.take(&reply),
+            (_, false) => self.take_segments(&reply),
         };
         self.payload(frame, from_server, payload, reads, writes);
     }

@@ -21,7 +21,7 @@ struct Intervals {
 }
 
 impl Intervals {
-    fn of(name: &str) -> Self {
+    fn read_capture(name: &str) -> Self {
         let messages = json(&["decode", "--quiet", "--json", &capture(name)]);
         let frames: Vec<u64> = transcode::capture(name).iter().map(|record| record.time_ns).collect();
         let (start, end) = (number(&messages[0], "time_ns"), *frames.last().unwrap());
@@ -96,7 +96,7 @@ fn transactions(name: &str) -> Vec<Value> {
 #[test]
 fn each_rpc_is_in_the_cell_of_its_latency() {
     for name in CAPTURES {
-        let intervals = Intervals::of(name);
+        let intervals = Intervals::read_capture(name);
         let mut expected: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         for rpc in transactions(name) {
             let Some((latency, reply)) = rpc["latency_ns"].as_u64().zip(intervals.frame(&rpc, "reply_frame")) else {
@@ -124,7 +124,7 @@ fn each_rpc_is_in_the_cell_of_its_latency() {
 #[test]
 fn calls_wait_in_the_intervals_before_their_reply() {
     for name in CAPTURES {
-        let intervals = Intervals::of(name);
+        let intervals = Intervals::read_capture(name);
         let answered: Vec<_> = transactions(name)
             .iter()
             .filter_map(|rpc| rpc["latency_ns"].as_u64().zip(intervals.frame(rpc, "reply_frame")))
@@ -156,7 +156,7 @@ fn calls_wait_in_the_intervals_before_their_reply() {
 #[test]
 fn octets_count_where_rpcs_end_and_packets_where_retransmitted() {
     for name in ["iwarp_nfs3_lossy", "nfs41_lossy"] {
-        let intervals = Intervals::of(name);
+        let intervals = Intervals::read_capture(name);
         let (page, rpcs) = (report(&capture(name)), transactions(name));
         let moved = |field: &'static str| {
             let ended = rpcs.iter().filter_map(|rpc| Some((intervals.frame(rpc, "reply_frame")?, number(rpc, field))));

@@ -359,7 +359,7 @@ pub(super) fn many_clients() -> Vec<Record> {
     let mut all = Vec::new();
     for client in 0..205 {
         let number = u32::from(client);
-        let mut trace = Trace::of(Wire {
+        let mut trace = Trace::from_wire(Wire {
             client: End { host: 10 + client, queue_pair: 0x100 + number, next: 100 },
             server: End { host: 2, queue_pair: 0x400 + number, next: 7000 },
             name: 0x1234 + number,

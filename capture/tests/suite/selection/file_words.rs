@@ -25,7 +25,7 @@ impl NamedFile {
 }
 
 /// Adds to each record, as `file_words`, the words by which `--file` selects its RPC.
-pub(super) fn add(records: &mut [Value]) {
+pub(super) fn add_file_words(records: &mut [Value]) {
     let mut files = Vec::new();
     for record in records {
         let server = record[if record["reverse"] == true { "requester" } else { "responder" }].clone();

@@ -113,7 +113,7 @@ pub(super) struct Tcp {
 }
 
 impl Tcp {
-    fn end(&mut self, by: By) -> &mut End {
+    fn find_end(&mut self, by: By) -> &mut End {
         match by {
             Client => &mut self.client,
             Server => &mut self.server,
@@ -121,11 +121,17 @@ impl Tcp {
     }
 
     /// Adds the FPDUs of a message to the stream of an end.
-    fn add(&mut self, from: By, (xid, part): (u32, Part), data: &[u8], fpdu: impl Fn(bool, usize, &[u8]) -> Vec<u8>) {
+    fn add_message(
+        &mut self,
+        from: By,
+        (xid, part): (u32, Part),
+        data: &[u8],
+        fpdu: impl Fn(bool, usize, &[u8]) -> Vec<u8>,
+    ) {
         // The headers of DDP and MPA take up to 24 octets.
         let most = if self.is_aligned { SEGMENT - 28 } else { 4_000 };
         let parts: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(most).collect() };
-        let end = self.end(from);
+        let end = self.find_end(from);
         for (index, octets) in parts.iter().enumerate() {
             let is_last = index + 1 == parts.len();
             let part = match part {
@@ -141,10 +147,10 @@ impl Tcp {
     /// Sends what was not sent.
     fn transmit(&mut self, from: By, world: &mut World<Event>) {
         let is_aligned = self.is_aligned;
-        let end = self.end(from);
+        let end = self.find_end(from);
         let is_idle = end.unacknowledged == end.unsent;
-        while self.end(from).unsent < self.end(from).stream.len() {
-            let end = self.end(from);
+        while self.find_end(from).unsent < self.find_end(from).stream.len() {
+            let end = self.find_end(from);
             let first = end.unsent;
             let length =
                 if is_aligned { SEGMENT } else { 500 + world.network.random.below(SEGMENT as u64 - 500) as usize };
@@ -162,7 +168,7 @@ impl Tcp {
     }
 
     fn restart(&mut self, from: By, world: &mut World<Event>) {
-        let end = self.end(from);
+        let end = self.find_end(from);
         end.timer += 1;
         if end.unacknowledged < end.unsent {
             let timer = end.timer;
@@ -173,8 +179,8 @@ impl Tcp {
     /// Sends a segment with these octets, or none.
     fn segment(&mut self, from: By, (first, until): (usize, usize), world: &mut World<Event>) {
         let is_selective = self.is_selective;
-        let base = self.end(other(from)).base;
-        let end = self.end(from);
+        let base = self.find_end(other(from)).base;
+        let end = self.find_end(from);
         (end.owed, end.delayed) = (0, end.delayed + 1);
         end.identification = end.identification.wrapping_add(1);
         let mut reported = [None; 3];
@@ -203,7 +209,7 @@ impl Tcp {
             return;
         }
         let captured = passage.captured;
-        let end = self.end(from);
+        let end = self.find_end(from);
         let (is_again, before) = (first < end.highest, end.highest);
         end.highest = end.highest.max(until);
         if is_again && from == Client {
@@ -245,7 +251,7 @@ impl Tcp {
         if segment.first == segment.end {
             return;
         }
-        let end = self.end(to);
+        let end = self.find_end(to);
         let before = end.received.clone();
         let is_next =
             segment.first <= end.due && segment.end > end.due && end.received.range(end.due + 1..).next().is_none();
@@ -257,7 +263,7 @@ impl Tcp {
         end.owed += 1;
         self.deliver(to, world);
         let is_delayed = self.is_delayed;
-        let end = self.end(to);
+        let end = self.find_end(to);
         match end.owed {
             // The octets that were delivered were answered.
             0 => {}
@@ -271,19 +277,19 @@ impl Tcp {
     }
 
     fn acknowledge(&mut self, by: By, world: &mut World<Event>) {
-        let next = self.end(by).unsent;
+        let next = self.find_end(by).unsent;
         self.segment(by, (next, next), world);
     }
 
     /// Delivers the FPDUs of the other end that are complete. Each arrives with the last segment that it needed, as these were captured.
     fn deliver(&mut self, to: By, world: &mut World<Event>) {
         loop {
-            let (due, index) = (self.end(to).due, self.end(to).delivered);
-            let Some(fpdu) = self.end(other(to)).fpdus.get(index).filter(|fpdu| fpdu.end <= due) else { break };
+            let (due, index) = (self.find_end(to).due, self.find_end(to).delivered);
+            let Some(fpdu) = self.find_end(other(to)).fpdus.get(index).filter(|fpdu| fpdu.end <= due) else { break };
             let (xid, part, is_last, end) = (fpdu.xid, fpdu.part, fpdu.is_last, fpdu.end);
-            let needed = self.end(to).brought.iter().filter(|(first, _)| *first < end);
+            let needed = self.find_end(to).brought.iter().filter(|(first, _)| *first < end);
             let captured = needed.map(|(_, captured)| *captured).max().unwrap();
-            self.end(to).delivered += 1;
+            self.find_end(to).delivered += 1;
             match part {
                 Part::Call | Part::Reply if is_last => world.arrived(to, xid, captured),
                 Part::ReadRequest(which, octets) => {
@@ -292,7 +298,7 @@ impl Tcp {
                     let sink = sink(xid, which);
                     let fpdu =
                         |last, at: usize, part: &[u8]| tcp::tagged((tcp::READ_RESPONSE, last), (sink, at as u64), part);
-                    self.add(to, (xid, Part::ReadResponse(which, 0, false)), &data, fpdu);
+                    self.add_message(to, (xid, Part::ReadResponse(which, 0, false)), &data, fpdu);
                     self.transmit(to, world);
                 }
                 Part::ReadResponse(.., true) => world.has_read(xid, captured),
@@ -304,7 +310,7 @@ impl Tcp {
     /// An end gets an acknowledgement.
     fn acknowledged(&mut self, by: By, segment: &Segment, world: &mut World<Event>) {
         let is_selective = self.is_selective;
-        let end = self.end(by);
+        let end = self.find_end(by);
         segment.reported.iter().flatten().for_each(|block| insert(&mut end.reported, *block));
         let is_new = segment.acknowledges > end.unacknowledged;
         if is_new {
@@ -317,7 +323,7 @@ impl Tcp {
         {
             end.duplicates += 1;
         }
-        let end = self.end(by);
+        let end = self.find_end(by);
         let begins = end.recovery.is_none() && end.duplicates == DUPLICATES;
         if begins {
             end.recovery = Some((end.unsent, end.unacknowledged));
@@ -331,7 +337,7 @@ impl Tcp {
     fn again(&mut self, from: By, world: &mut World<Event>) {
         let is_selective = self.is_selective;
         let length = 1 + world.network.random.below(SEGMENT as u64) as usize;
-        let end = self.end(from);
+        let end = self.find_end(from);
         let Some((until, reached)) = &mut end.recovery else { return };
         let mut first = end.unacknowledged;
         if is_selective {
@@ -349,7 +355,7 @@ impl Tcp {
     }
 
     fn alarm(&mut self, from: By, timer: u64, world: &mut World<Event>) {
-        let end = self.end(from);
+        let end = self.find_end(from);
         if end.timer == timer && end.unacknowledged < end.unsent {
             end.timeouts += 1;
             end.recovery = Some((end.unsent, end.unacknowledged));
@@ -383,21 +389,21 @@ impl Carrier for Tcp {
     fn post(&mut self, from: By, (xid, operation): (u32, Operation)) {
         let part = operation.part(from);
         let mut number = |queue: usize| {
-            let messages = &mut self.end(from).messages[queue];
+            let messages = &mut self.find_end(from).messages[queue];
             *messages += 1;
             *messages
         };
         match operation {
             Operation::Send(octets) => {
                 let number = number(0);
-                self.add(from, (xid, part), &octets, |last, at, part| {
+                self.add_message(from, (xid, part), &octets, |last, at, part| {
                     tcp::untagged((tcp::SEND, last), (0, number, at as u32), part)
                 });
             }
             Operation::Write((handle, offset), octets) => {
                 let fpdu =
                     |last, at: usize, part: &[u8]| tcp::tagged((tcp::WRITE, last), (handle, offset + at as u64), part);
-                self.add(from, (xid, part), &octets, fpdu);
+                self.add_message(from, (xid, part), &octets, fpdu);
             }
             Operation::Read((handle, offset), data, which) => {
                 let number = number(1);
@@ -405,7 +411,7 @@ impl Carrier for Tcp {
                     [words(&[sink(xid, which), 0, 0, data.len() as u32, handle]), offset.to_be_bytes().to_vec()]
                         .concat();
                 self.memory.insert((xid, which), data);
-                self.add(from, (xid, part), &request, |last, _, part| {
+                self.add_message(from, (xid, part), &request, |last, _, part| {
                     tcp::untagged((tcp::READ_REQUEST, last), (1, number, 0), part)
                 });
             }
@@ -421,7 +427,7 @@ impl Carrier for Tcp {
             Event::Segment(from, segment) => self.receive(from, segment, world),
             Event::Alarm(from, timer) => self.alarm(from, timer, world),
             Event::Acknowledge(by, number) => {
-                if self.end(by).delayed == number && self.end(by).owed > 0 {
+                if self.find_end(by).delayed == number && self.find_end(by).owed > 0 {
                     self.acknowledge(by, world);
                 }
             }

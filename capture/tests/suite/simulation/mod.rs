@@ -202,7 +202,7 @@ impl Plan {
     }
 
     /// Returns the connections with these seeds, or the usual ones.
-    fn all(seeds: Option<&[u64]>) -> Vec<Self> {
+    fn list_plans(seeds: Option<&[u64]>) -> Vec<Self> {
         let usual = |seeds: RangeInclusive<u64>, wrong: &[u64]| seeds.chain(wrong.iter().copied()).collect::<Vec<_>>();
         let [roce, iwarp, crowded_roce, crowded_iwarp] = match seeds {
             Some(seeds) => [(); 4].map(|()| seeds.to_vec()),
@@ -214,7 +214,7 @@ impl Plan {
             ],
         };
         let chances = |seeds: Vec<u64>, crowded: Vec<u64>| {
-            seeds.into_iter().map(Chances::of).chain(crowded.into_iter().map(Chances::crowded))
+            seeds.into_iter().map(Chances::from_seed).chain(crowded.into_iter().map(Chances::crowded))
         };
         chances(roce, crowded_roce).map(Self::Roce).chain(chances(iwarp, crowded_iwarp).map(Self::Iwarp)).collect()
     }
@@ -249,7 +249,7 @@ impl Verdict {
         }
     }
 
-    fn add(&mut self, other: Self) {
+    fn add_verdict(&mut self, other: Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
         self.wrong.extend(other.wrong);
     }
@@ -291,7 +291,7 @@ const JUDGES: [(&str, Judge); 19] = [
 
 /// The verdict of each judge. Each connection is simulated once, for all of them.
 static VERDICTS: LazyLock<BTreeMap<&str, Verdict>> = LazyLock::new(|| {
-    let (plans, next) = (Plan::all(seeds().as_deref()), AtomicUsize::new(0));
+    let (plans, next) = (Plan::list_plans(seeds().as_deref()), AtomicUsize::new(0));
     let judge_some = || {
         let mut verdicts = vec![Verdict::default(); JUDGES.len()];
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -307,7 +307,7 @@ static VERDICTS: LazyLock<BTreeMap<&str, Verdict>> = LazyLock::new(|| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(judge_some)).collect();
         for thread in threads {
             for ((name, _), verdict) in JUDGES.iter().zip(thread.join().unwrap()) {
-                verdicts.entry(*name).or_default().add(verdict);
+                verdicts.entry(*name).or_default().add_verdict(verdict);
             }
         }
     });

@@ -33,7 +33,7 @@ pub(super) struct Chances {
 
 impl Chances {
     /// Returns the chances of a seed.
-    pub(super) fn of(seed: u64) -> Self {
+    pub(super) fn from_seed(seed: u64) -> Self {
         let mut random = Random(seed);
         let mut one_of = |values: &[u64]| values[random.below(values.len() as u64) as usize];
         Self {
@@ -52,7 +52,7 @@ impl Chances {
     /// Returns the chances of a seed with more calls in flight, or with fewer.
     pub(super) fn crowded(seed: u64) -> Self {
         let in_flight = [1, 4, 32, 64][seed as usize % 4];
-        Self { in_flight, pause: 20, ..Self::of(seed) }
+        Self { in_flight, pause: 20, ..Self::from_seed(seed) }
     }
 }
 

@@ -110,7 +110,7 @@ impl Sent {
 }
 
 impl Roce {
-    fn end(&mut self, by: By) -> &mut End {
+    fn find_end(&mut self, by: By) -> &mut End {
         match by {
             Client => &mut self.client,
             Server => &mut self.server,
@@ -126,10 +126,10 @@ impl Roce {
 
     /// Sends what was not sent, and starts the timer if nothing was under way.
     fn transmit(&mut self, from: By, world: &mut World<Event>) {
-        let end = self.end(from);
+        let end = self.find_end(from);
         let is_idle = end.unacknowledged == end.unsent;
-        while self.end(from).unsent < self.end(from).requests.len() {
-            let end = self.end(from);
+        while self.find_end(from).unsent < self.find_end(from).requests.len() {
+            let end = self.find_end(from);
             let index = end.unsent;
             end.unsent += 1;
             if end.requests[index].read().is_some() {
@@ -143,7 +143,7 @@ impl Roce {
     }
 
     fn restart(&mut self, from: By, world: &mut World<Event>) {
-        let end = self.end(from);
+        let end = self.find_end(from);
         end.timer += 1;
         if end.unacknowledged < end.unsent {
             let timer = end.timer;
@@ -155,7 +155,7 @@ impl Roce {
     fn request(&mut self, from: By, index: usize, world: &mut World<Event>) {
         let mtu = self.wire.mtu;
         let mut wire = self.wire;
-        let sent = &mut self.end(from).requests[index];
+        let sent = &mut self.find_end(from).requests[index];
         let (octets, skipped) = match &sent.content {
             Content::Packet(octets) => (octets.clone(), 0),
             Content::Read(Read { memory: (handle, offset), data, received, .. }) => {
@@ -189,22 +189,22 @@ impl Roce {
     /// A request arrives at the other end.
     fn receive(&mut self, from: By, (index, skipped): (usize, usize), captured: u64, world: &mut World<Event>) {
         let to = other(from);
-        let expected = self.end(to).expected;
+        let expected = self.find_end(to).expected;
         if index > expected {
-            if !std::mem::replace(&mut self.end(to).has_refused, true) {
+            if !std::mem::replace(&mut self.find_end(to).has_refused, true) {
                 self.reply_with(to, Control::Nak, expected, world);
             }
             return;
         }
-        let Sent { ends, xid, part, .. } = self.end(from).requests[index];
+        let Sent { ends, xid, part, .. } = self.find_end(from).requests[index];
         if index == expected {
             if ends && world.network.random.happens(world.network.chances.not_ready) {
                 self.reply_with(to, Control::NotReady, index, world);
                 // The packets after it are dropped in silence until it comes again.
-                self.end(to).has_refused = true;
+                self.find_end(to).has_refused = true;
                 return;
             }
-            let end = self.end(to);
+            let end = self.find_end(to);
             (end.expected, end.has_refused) = (index + 1, false);
             match part {
                 Part::ReadRequest(_, octets) => world.asks(xid, octets, captured),
@@ -215,7 +215,7 @@ impl Roce {
         if let Part::ReadRequest(..) = part {
             self.respond(from, (index, skipped), world);
         } else if ends {
-            let last = self.end(to).expected - 1;
+            let last = self.find_end(to).expected - 1;
             self.reply_with(to, Control::Ack, last, world);
         }
     }
@@ -223,7 +223,7 @@ impl Roce {
     /// Responds to an RDMA Read request of the other end.
     fn respond(&mut self, asked_by: By, (index, skipped): (usize, usize), world: &mut World<Event>) {
         let (mut wire, mtu) = (self.wire, self.wire.mtu);
-        let Sent { number, xid, part, content: Content::Read(read), .. } = &mut self.end(asked_by).requests[index]
+        let Sent { number, xid, part, content: Content::Read(read), .. } = &mut self.find_end(asked_by).requests[index]
         else {
             return;
         };
@@ -251,7 +251,7 @@ impl Roce {
 
     /// A response arrives at the end that asked for it.
     fn response(&mut self, by: By, (index, place): (usize, usize), captured: u64, world: &mut World<Event>) {
-        let end = self.end(by);
+        let end = self.find_end(by);
         let Some(&first) = end.reads.front() else { return };
         let due = end.requests[first].read().map_or(0, |read| read.received);
         if (index, place) > (first, due) {
@@ -275,7 +275,7 @@ impl Roce {
 
     /// A response is missing: an implied negative acknowledgement.
     fn ask_again(&mut self, by: By, world: &mut World<Event>) {
-        let end = self.end(by);
+        let end = self.find_end(by);
         let Some(&first) = end.reads.front() else { return };
         if !std::mem::replace(&mut end.has_asked_again, true) {
             end.truth.implied_naks += 1;
@@ -284,7 +284,7 @@ impl Roce {
     }
 
     fn reply_with(&mut self, by: By, control: Control, index: usize, world: &mut World<Event>) {
-        let sent = &self.end(other(by)).requests[index];
+        let sent = &self.find_end(other(by)).requests[index];
         // All responses of an RDMA Read are acknowledged with its last.
         let last = sent.number + if control == Control::Ack { sent.span() as u32 - 1 } else { 0 };
         let packet = match control {
@@ -297,14 +297,14 @@ impl Roce {
             world.at(arrives, Event::Control(by, control, index));
         }
         if passage.captured.is_some() && control != Control::Ack {
-            self.end(by).truth.refusals[usize::from(control == Control::NotReady)] += 1;
+            self.find_end(by).truth.refusals[usize::from(control == Control::NotReady)] += 1;
         }
     }
 
     /// An acknowledgement arrives at the end that sent the requests.
     fn control(&mut self, by: By, control: Control, index: usize, world: &mut World<Event>) {
         let to = other(by);
-        let end = self.end(to);
+        let end = self.find_end(to);
         let mut acknowledged = index + usize::from(control == Control::Ack);
         let lacks_response = end.reads.front().is_some_and(|read| *read < acknowledged);
         if lacks_response {
@@ -329,7 +329,7 @@ impl Roce {
     }
 
     fn alarm(&mut self, from: By, timer: u64, world: &mut World<Event>) {
-        let end = self.end(from);
+        let end = self.find_end(from);
         if end.timer == timer && end.unacknowledged < end.unsent {
             end.truth.timeouts += 1;
             end.has_asked_again = false;
@@ -339,8 +339,8 @@ impl Roce {
     }
 
     fn again(&mut self, from: By, index: usize, world: &mut World<Event>) {
-        let first = index.max(self.end(from).unacknowledged);
-        for index in first..self.end(from).unsent {
+        let first = index.max(self.find_end(from).unacknowledged);
+        for index in first..self.find_end(from).unsent {
             self.request(from, index, world);
         }
         self.restart(from, world);
@@ -381,7 +381,7 @@ impl Carrier for Roce {
             }
             Sent { number, content, xid, part, ends, copies: Copies::default() }
         });
-        self.end(from).requests.extend(requests);
+        self.find_end(from).requests.extend(requests);
     }
 
     fn transmit(&mut self, from: By, world: &mut World<Event>) {

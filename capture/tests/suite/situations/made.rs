@@ -139,7 +139,7 @@ fn reply_timed_out() -> Vec<Record> {
 }
 
 fn call_refused_first_packet() -> Vec<Record> {
-    let mut trace = Trace::of(Wire { mtu: 256, ..Wire::default() });
+    let mut trace = Trace::from_wire(Wire { mtu: 256, ..Wire::default() });
     let call = trace.wire.send(Client, &message(MSG, 1, &Lists::default(), &call(1, [400_000, 1, 7], &[7; 600])));
     let number = trace.wire.client.next - 3;
     let (reply, nak) = (trace.reply(1), trace.wire.nak(Server, number));
@@ -304,7 +304,7 @@ fn v2_and_version_1() -> Vec<Record> {
 
 /// A call that is sent again after this silence, where the client announced 536.9 ms.
 fn silence(microseconds: u64) -> Vec<Record> {
-    let mut trace = Trace::of(Wire { ack_timeout: 17, ..Wire::default() });
+    let mut trace = Trace::from_wire(Wire { ack_timeout: 17, ..Wire::default() });
     let (call, reply) = (trace.call(1), trace.reply(1));
     trace.at(1_000_100, &call).at(1_000_100 + microseconds, &call);
     trace.accept(1_600_000).at(2_000_100, &reply).acknowledge(2_000_110).frames()
@@ -312,7 +312,7 @@ fn silence(microseconds: u64) -> Vec<Record> {
 
 /// The second of four responses was lost behind the capture.
 fn read_again() -> Vec<Record> {
-    let mut trace = Trace::of(Wire { ack_timeout: 17, ..Wire::default() });
+    let mut trace = Trace::from_wire(Wire { ack_timeout: 17, ..Wire::default() });
     let data = vec![7; 4000];
     let call = trace.wire.send(Client, &message(MSG, 1, &Lists::reads(&[(40, (0x77, 0x1000, 4000))]), &null(1)));
     let number = trace.wire.server.next;

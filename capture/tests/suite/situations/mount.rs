@@ -63,7 +63,7 @@ impl Mount {
                 trace.at(time, &packets);
             }
             Link::Iwarp { trace, sent, .. } => {
-                let end = end(from);
+                let end = end_index(from);
                 sent[end] += 1;
                 trace.send(time, end, &fpdu(sent[end], octets));
             }
@@ -90,19 +90,19 @@ impl Mount {
                 let packet = trace.wire.ack_all(by);
                 trace.at(time, &[packet]);
             }
-            Link::Iwarp { trace, .. } => trace.acknowledge(time, end(by), 0),
+            Link::Iwarp { trace, .. } => trace.acknowledge(time, end_index(by), 0),
         }
         self
     }
 
     /// An end ends the connection, and acknowledges nothing by that.
-    pub(crate) fn end(&mut self, connection: usize, by: By, time: u64) -> &mut Self {
+    pub(crate) fn end_connection(&mut self, connection: usize, by: By, time: u64) -> &mut Self {
         match &mut self.links[connection - 1] {
             Link::Roce(trace) => {
                 let packet = trace.wire.disconnect(by);
                 trace.at(time, &[packet]);
             }
-            Link::Iwarp { trace, .. } => trace.segment(time, end(by), 0, tcp::RST, &[]),
+            Link::Iwarp { trace, .. } => trace.segment(time, end_index(by), 0, tcp::RST, &[]),
         }
         self
     }
@@ -123,7 +123,7 @@ impl Mount {
     }
 }
 
-const fn end(by: By) -> usize {
+const fn end_index(by: By) -> usize {
     match by {
         Client => tcp::CLIENT,
         Server => tcp::SERVER,
@@ -151,7 +151,7 @@ pub(crate) fn server_ends(carrier: Carrier) -> Mount {
     (1..9).for_each(|xid| _ = mount.remove(1, 100 + u64::from(xid), xid, &format!("file{xid}")));
     mount.acknowledge(1, Server, 120);
     (1..4).for_each(|xid| _ = mount.reply(1, 200 + u64::from(xid), xid, 0));
-    mount.acknowledge(1, Client, 210).end(1, Server, 1_000).connect(20_000);
+    mount.acknowledge(1, Client, 210).end_connection(1, Server, 1_000).connect(20_000);
     alone(&mut mount, 2, 20_050, 21);
     for (place, xid) in (0..).zip([9, 8, 7, 6, 10, 5, 4]) {
         mount.remove(2, 20_100 + place, xid, &format!("file{xid}"));

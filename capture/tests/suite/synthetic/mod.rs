@@ -234,34 +234,34 @@ impl Wire {
     /// REQ (section 12.6.5), with the RDMA IP CM service's 36 octets before the private data.
     pub fn request(&mut self, private_data: &[u8]) -> Packet {
         let mut mad = management(0x10);
-        put(&mut mad, 24, &self.name.to_be_bytes());
-        put(&mut mad, 32, &[0, 0, 0, 0, 1, 6]);
-        put(&mut mad, 38, &self.port.to_be_bytes());
-        put(&mut mad, 56, &(self.client.queue_pair << 8).to_be_bytes());
+        write_octets(&mut mad, 24, &self.name.to_be_bytes());
+        write_octets(&mut mad, 32, &[0, 0, 0, 0, 1, 6]);
+        write_octets(&mut mad, 38, &self.port.to_be_bytes());
+        write_octets(&mut mad, 56, &(self.client.queue_pair << 8).to_be_bytes());
         // The first number of the packets to the sender of this message is the server's.
-        put(&mut mad, 68, &(self.server.next << 8).to_be_bytes());
+        write_octets(&mut mad, 68, &(self.server.next << 8).to_be_bytes());
         mad[74] = (self.mtu.trailing_zeros() as u8 - 7) << 4;
         mad[119] = self.ack_timeout << 3;
-        put(&mut mad, 164 + 36, private_data);
+        write_octets(&mut mad, 164 + 36, private_data);
         datagram(self.client.host, self.server.host, &mad)
     }
 
     /// REP (section 12.6.8).
     pub fn reply(&mut self, private_data: &[u8]) -> Packet {
         let mut mad = management(0x13);
-        put(&mut mad, 24, &0x9999u32.to_be_bytes());
-        put(&mut mad, 28, &self.name.to_be_bytes());
-        put(&mut mad, 36, &(self.server.queue_pair << 8).to_be_bytes());
-        put(&mut mad, 44, &(self.client.next << 8).to_be_bytes());
-        put(&mut mad, 60, private_data);
+        write_octets(&mut mad, 24, &0x9999u32.to_be_bytes());
+        write_octets(&mut mad, 28, &self.name.to_be_bytes());
+        write_octets(&mut mad, 36, &(self.server.queue_pair << 8).to_be_bytes());
+        write_octets(&mut mad, 44, &(self.client.next << 8).to_be_bytes());
+        write_octets(&mut mad, 60, private_data);
         datagram(self.server.host, self.client.host, &mad)
     }
 
     /// REJ (section 12.6.7).
     pub fn reject(&mut self, reason: u16) -> Packet {
         let mut mad = management(0x12);
-        put(&mut mad, 28, &self.name.to_be_bytes());
-        put(&mut mad, 34, &reason.to_be_bytes());
+        write_octets(&mut mad, 28, &self.name.to_be_bytes());
+        write_octets(&mut mad, 34, &reason.to_be_bytes());
         datagram(self.server.host, self.client.host, &mad)
     }
 
@@ -269,21 +269,21 @@ impl Wire {
     pub fn disconnect(&mut self, by: By) -> Packet {
         let (from, to) = self.ends(by);
         let mut mad = management(0x15);
-        put(&mut mad, 32, &(to.queue_pair << 8).to_be_bytes());
+        write_octets(&mut mad, 32, &(to.queue_pair << 8).to_be_bytes());
         datagram(from.host, to.host, &mad)
     }
 
     /// MRA (section 12.6.6): the server needs time for its answer.
     pub fn receipt(&mut self) -> Packet {
         let mut mad = management(0x11);
-        put(&mut mad, 28, &self.name.to_be_bytes());
+        write_octets(&mut mad, 28, &self.name.to_be_bytes());
         datagram(self.server.host, self.client.host, &mad)
     }
 
     /// RTU (section 12.6.9).
     pub fn ready(&mut self) -> Packet {
         let mut mad = management(0x14);
-        put(&mut mad, 24, &self.name.to_be_bytes());
+        write_octets(&mut mad, 24, &self.name.to_be_bytes());
         datagram(self.client.host, self.server.host, &mad)
     }
 
@@ -298,14 +298,14 @@ fn target(handle: u32, offset: u64, length: usize) -> Vec<u8> {
     [&offset.to_be_bytes()[..], &handle.to_be_bytes(), &(length as u32).to_be_bytes()].concat()
 }
 
-fn put(octets: &mut [u8], at: usize, what: &[u8]) {
+fn write_octets(octets: &mut [u8], at: usize, what: &[u8]) {
     octets[at..at + what.len()].copy_from_slice(what);
 }
 
 /// A communication management datagram (section 13.4.3) with this attribute.
 fn management(attribute: u8) -> Vec<u8> {
     let mut mad = vec![0; 256];
-    put(&mut mad, 0, &[1, 7, 2, 3]);
+    write_octets(&mut mad, 0, &[1, 7, 2, 3]);
     mad[17] = attribute;
     mad
 }
@@ -325,7 +325,7 @@ fn frame(source: u8, destination: u8, packet: &[u8]) -> Packet {
     octets.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, source, 192, 0, 2, destination]);
     let sum: u32 = octets.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
-    put(&mut octets, 10, &sum.to_be_bytes());
+    write_octets(&mut octets, 10, &sum.to_be_bytes());
     octets.extend([0xc0, 0, 0x12, 0xb7]);
     octets.extend((length + 8).to_be_bytes());
     octets.extend([0, 0]);

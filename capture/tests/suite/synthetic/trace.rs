@@ -19,10 +19,10 @@ impl Default for Trace {
 impl Trace {
     /// A connection whose set-up was captured.
     pub fn new() -> Self {
-        Self::of(Wire::default())
+        Self::from_wire(Wire::default())
     }
 
-    pub fn of(mut wire: Wire) -> Self {
+    pub fn from_wire(mut wire: Wire) -> Self {
         let packets = (0..).zip(wire.connect()).collect();
         Self { wire, packets }
     }

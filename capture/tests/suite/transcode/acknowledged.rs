@@ -24,7 +24,7 @@ fn big_endian(octets: &[u8]) -> u32 {
 }
 
 impl<'a> Packet<'a> {
-    fn of(record: &'a Record) -> Option<Self> {
+    fn from_record(record: &'a Record) -> Option<Self> {
         let data = &record.data[..];
         let (from, to) = (data.get(26..30)?, data.get(30..34)?);
         let payload = data.get(34..)?;
@@ -79,7 +79,7 @@ pub fn unacknowledged(records: &[&Record]) -> BTreeSet<usize> {
     let mut lost = BTreeSet::new();
     let mut sent: HashMap<_, Vec<(usize, u32, [u32; 2])>> = HashMap::new();
     for (place, record) in records.iter().enumerate() {
-        let Some(packet) = Packet::of(record) else { continue };
+        let Some(packet) = Packet::from_record(record) else { continue };
         let [source, destination] = packet.ports;
         if let Some(acknowledged) = packet.acknowledges
             && let Some(sent) = sent.get_mut(&(packet.to, packet.from, [destination, source]))

@@ -24,7 +24,7 @@ fn mapped(address: &[u8]) -> [u8; 16] {
 
 impl<'a> Transport<'a> {
     /// The parts of `frame`, if it is a RoCEv2 frame.
-    fn of(frame: &'a [u8]) -> Option<Self> {
+    fn from_frame(frame: &'a [u8]) -> Option<Self> {
         let (ethernet, ip) = (&frame[..12], &frame[14..]);
         let (traffic_class, hop_limit, source, destination, protocol, udp) = match frame[12..14] {
             [0x08, 0x00] => (ip[1], ip[8], mapped(&ip[12..16]), mapped(&ip[16..20]), ip[9], &ip[20..]),
@@ -90,7 +90,7 @@ pub fn vcrc(packet: &[u8]) -> [u8; 2] {
 /// The RoCE frames as RoCEv1, the others as they are.
 pub fn to_roce_v1(records: &[Record]) -> Vec<Record> {
     let rewrite = |record: &Record| {
-        let Some(transport) = Transport::of(&record.data) else { return record.clone() };
+        let Some(transport) = Transport::from_frame(&record.data) else { return record.clone() };
         let packet = transport.with_grh();
         let icrc = icrc_with_grh(&packet);
         record.with(record.link, [transport.ethernet, &[0x89, 0x15], &packet, &icrc].concat())
@@ -102,7 +102,7 @@ pub fn to_roce_v1(records: &[Record]) -> Vec<Record> {
 /// The LIDs are the last two octets of the addresses.
 pub fn to_infiniband(records: &[Record], with_grh: bool) -> Vec<Record> {
     let rewrite = |record: &Record| {
-        let transport = Transport::of(&record.data)?;
+        let transport = Transport::from_frame(&record.data)?;
         let after = if with_grh { transport.with_grh() } else { transport.octets.to_vec() };
         let words = (8 + after.len() + 4) / 4;
         let mut packet = vec![0x30, 0x50 | if with_grh { 3 } else { 2 }];

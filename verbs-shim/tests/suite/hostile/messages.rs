@@ -55,11 +55,11 @@ impl Credits {
 pub(crate) fn first(family: Family, credit: u32) -> Vec<u8> {
     let mut message = Vec::new();
     let words = if family == Family::A { vec![0, 2, credit, 5, 0, 0] } else { vec![0, 2, credit, 7, 0] };
-    put(&mut message, &words);
+    append_words(&mut message, &words);
     message
 }
 
-pub(crate) fn put(message: &mut Vec<u8>, words: &[u32]) {
+pub(crate) fn append_words(message: &mut Vec<u8>, words: &[u32]) {
     words.iter().for_each(|word| message.extend_from_slice(&word.to_be_bytes()));
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn segment(random: &mut Random, memory: Segment) -> [u32; 4] {
 /// The RPC header of a call of the echo program, and arguments of GIVE, which are also those of ECHO of no octets.
 pub(crate) fn rpc_call(xid: u32, procedure: u32, wanted: u32) -> Vec<u8> {
     let mut octets = Vec::new();
-    put(&mut octets, &[xid, 0, 2, echo::PROGRAM, echo::VERSION, procedure, 0, 0, 0, 0, 0, wanted, 0]);
+    append_words(&mut octets, &[xid, 0, 2, echo::PROGRAM, echo::VERSION, procedure, 0, 0, 0, 0, 0, wanted, 0]);
     octets
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn call(random: &mut Random, version: Version, credit: u32, peer: &Pe
         Some(Family::A) => vec![xid, 2, credit, u32::from(long), 0, invalidated],
         Some(Family::B) => vec![xid, 2, credit, if long { 8 } else { 10 }, invalidated],
     };
-    put(&mut message, &start);
+    append_words(&mut message, &start);
     if random.one_in(12) {
         // Another header type.
         message[12..16].copy_from_slice(&random.odd().to_be_bytes());
@@ -102,23 +102,23 @@ pub(crate) fn call(random: &mut Random, version: Version, credit: u32, peer: &Pe
     for chunk in 0..[0, 0, 1, 2][random.below(4)] + u32::from(long) {
         let is_call = long && chunk == 0;
         let position = if is_call { 0 } else { [44, 48, 52, 0][random.below(4)] };
-        put(&mut message, &[1, position]);
-        put(&mut message, &segment(random, memory));
+        append_words(&mut message, &[1, position]);
+        append_words(&mut message, &segment(random, memory));
         if is_call && version == Version::Two(Family::B) {
-            put(&mut message, &[0]);
+            append_words(&mut message, &[0]);
         }
     }
-    put(&mut message, &[0]);
+    append_words(&mut message, &[0]);
     for _ in 0..[0, 1, 1, 2][random.below(4)] {
         let segments = random.below(4);
-        put(&mut message, &[1, segments as u32]);
-        (0..segments).for_each(|_| put(&mut message, &segment(random, memory)));
+        append_words(&mut message, &[1, segments as u32]);
+        (0..segments).for_each(|_| append_words(&mut message, &segment(random, memory)));
     }
-    put(&mut message, &[0, u32::from(random.one_in(2))]);
+    append_words(&mut message, &[0, u32::from(random.one_in(2))]);
     if message.ends_with(&[1]) {
         let segments = random.below(4);
-        put(&mut message, &[segments as u32]);
-        (0..segments).for_each(|_| put(&mut message, &segment(random, memory)));
+        append_words(&mut message, &[segments as u32]);
+        (0..segments).for_each(|_| append_words(&mut message, &segment(random, memory)));
     }
     if !long {
         let wanted = random.below(4000) as u32;
@@ -157,16 +157,16 @@ pub(crate) fn reply(
         Some(Family::A) => &[xid, 2, credit, 0, 1, 0, 0],
         Some(Family::B) => &[xid, 2, credit, 13],
     };
-    put(&mut message, start);
+    append_words(&mut message, start);
     for chunk in chunks.writes {
-        put(&mut message, &[1, chunk.len() as u32]);
+        append_words(&mut message, &[1, chunk.len() as u32]);
         for segment in chunk.iter() {
             let length = segment.length.min(random.below(200) as u32);
-            put(&mut message, &[segment.handle, length, (segment.offset >> 32) as u32, segment.offset as u32]);
+            append_words(&mut message, &[segment.handle, length, (segment.offset >> 32) as u32, segment.offset as u32]);
         }
     }
-    put(&mut message, if version == Version::Two(Family::B) { &[0] } else { &[0, 0] });
-    put(&mut message, &[xid, 1, 0, 0, 0, 0]);
+    append_words(&mut message, if version == Version::Two(Family::B) { &[0] } else { &[0, 0] });
+    append_words(&mut message, &[xid, 1, 0, 0, 0, 0]);
     Some((message, offered))
 }
 
@@ -174,11 +174,11 @@ pub(crate) fn reply(
 pub(crate) fn error(random: &mut Random, version: Version, credit: u32, xid: u32) -> Vec<u8> {
     let mut message = Vec::new();
     match version.family() {
-        None => put(&mut message, &[xid, 1, 9, 4, random.below(4) as u32]),
-        Some(Family::A) => put(&mut message, &[xid, 2, credit, 4, 1, random.below(12) as u32]),
-        Some(Family::B) => put(&mut message, &[xid, 2, credit, 4, random.below(12) as u32]),
+        None => append_words(&mut message, &[xid, 1, 9, 4, random.below(4) as u32]),
+        Some(Family::A) => append_words(&mut message, &[xid, 2, credit, 4, 1, random.below(12) as u32]),
+        Some(Family::B) => append_words(&mut message, &[xid, 2, credit, 4, random.below(12) as u32]),
     }
-    put(&mut message, &[random.odd(), random.odd()][..random.below(3)]);
+    append_words(&mut message, &[random.odd(), random.odd()][..random.below(3)]);
     message
 }
 
@@ -191,37 +191,40 @@ pub(crate) fn control(random: &mut Random, family: Family, credit: u32, peer: &P
         0 | 1 => {
             let (more, htype) = if random.one_in(3) { (6, 6) } else { (0, 7) };
             let xid = peer.xid_of_none(random);
-            put(&mut message, &[xid, 2, credit, if family == Family::A { 5 } else { htype }]);
-            put(&mut message, &flags(more));
+            append_words(&mut message, &[xid, 2, credit, if family == Family::A { 5 } else { htype }]);
+            append_words(&mut message, &flags(more));
             properties(random, &mut message);
         }
-        2 => put(
+        2 => append_words(
             &mut message,
             &[[peer.xid_of_none(random), 2, credit, if family == Family::A { 6 } else { 5 }].to_vec(), flags(0)]
                 .concat(),
         ),
         3 => {
-            put(&mut message, &[[xid, 2, credit, 4].to_vec(), flags(1)].concat());
-            put(&mut message, &[[random.below(12) as u32, 100][random.below(2)], random.odd(), random.odd()]);
+            append_words(&mut message, &[[xid, 2, credit, 4].to_vec(), flags(1)].concat());
+            append_words(&mut message, &[[random.below(12) as u32, 100][random.below(2)], random.odd(), random.odd()]);
         }
         4 if family == Family::A => {
-            put(&mut message, &[xid, 2, credit, 0, 2, 0, 0, 0, 0]);
+            append_words(&mut message, &[xid, 2, credit, 0, 2, 0, 0, 0, 0]);
             message.extend(rpc_call(xid, 0, 0));
         }
         4 => {
-            put(&mut message, &[xid, 2, credit, [9, 12][random.below(2)], [60, random.odd()][random.below(2)]]);
+            append_words(
+                &mut message,
+                &[xid, 2, credit, [9, 12][random.below(2)], [60, random.odd()][random.below(2)]],
+            );
             message.extend(rpc_call(xid, 0, 0));
         }
         5 => {
-            put(&mut message, &[xid, [0, 1, 3, random.odd()][random.below(4)], credit, 0, 0, 0, 0]);
+            append_words(&mut message, &[xid, [0, 1, 3, random.odd()][random.below(4)], credit, 0, 0, 0, 0]);
             message.extend(rpc_call(xid, 0, 0));
         }
         // A reply, which a server may not have asked for.
-        6 if family == Family::A => put(&mut message, &[xid, 2, credit, 0, 1, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]),
-        6 => put(&mut message, &[xid, 2, credit, 13, 0, xid, 1, 0, 0, 0, 0]),
+        6 if family == Family::A => append_words(&mut message, &[xid, 2, credit, 0, 1, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]),
+        6 => append_words(&mut message, &[xid, 2, credit, 13, 0, xid, 1, 0, 0, 0, 0]),
         _ => {
             let xid = if peer.xids == Xids::Fresh { xid } else { random.odd() };
-            put(&mut message, &[xid, random.odd(), random.odd(), random.odd(), random.odd()]);
+            append_words(&mut message, &[xid, random.odd(), random.odd(), random.odd(), random.odd()]);
         }
     }
     message
@@ -230,15 +233,15 @@ pub(crate) fn control(random: &mut Random, family: Family, credit: u32, peer: &P
 /// Properties, known or not, with values of the right length or not.
 fn properties(random: &mut Random, message: &mut Vec<u8>) {
     let count = random.below(9) as u32;
-    put(message, &[if random.one_in(10) { random.odd() } else { count }]);
+    append_words(message, &[if random.one_in(10) { random.odd() } else { count }]);
     for _ in 0..count {
         let which = if random.one_in(6) { random.odd() } else { 1 + random.below(6) as u32 };
         match random.below(6) {
-            0 => put(message, &[which, 0]),
-            1 => put(message, &[which, 3, random.odd()]),
-            2 => put(message, &[which, random.odd()]),
-            3 => put(message, &[which, 8, 4, random.odd()]),
-            _ => put(message, &[which, 4, [random.odd(), 4096][random.below(2)]]),
+            0 => append_words(message, &[which, 0]),
+            1 => append_words(message, &[which, 3, random.odd()]),
+            2 => append_words(message, &[which, random.odd()]),
+            3 => append_words(message, &[which, 8, 4, random.odd()]),
+            _ => append_words(message, &[which, 4, [random.odd(), 4096][random.below(2)]]),
         }
     }
 }

@@ -22,7 +22,7 @@ use rpcrdma_verbs::{
 };
 
 use crate::dissected::{File, dissect};
-use crate::hostile::messages::{Credits, call, control, error, fill, first, put, reply, rpc_call, spoil};
+use crate::hostile::messages::{Credits, append_words, call, control, error, fill, first, reply, rpc_call, spoil};
 use crate::hostile::peer::{ADDRESS, Peer, QUEUE, Random, SECOND, SIZE, Xids};
 use crate::support::eventually::becomes_so;
 use crate::support::stopping::Stopping;
@@ -238,7 +238,7 @@ fn silent_peers_block_neither_clients_nor_stopping() {
             let memory = std::mem::take(&mut deaf.receives);
             for xid in 0..QUEUE as u32 {
                 let mut message = Vec::new();
-                put(&mut message, &[xid, 1, 32, 0, 0, 0, 0]);
+                append_words(&mut message, &[xid, 1, 32, 0, 0, 0, 0]);
                 message.extend(rpc_call(xid, 0, 0));
                 deaf.send(&message, None);
             }
@@ -383,7 +383,7 @@ fn odd_properties() -> impl Iterator<Item = [u32; 3]> {
 fn properties_of(family: Family, property: &[u32; 3]) -> Vec<u8> {
     let mut message = Vec::new();
     let start = if family == Family::A { vec![0, 2, 32 << 16 | 16, 5, 0, 1] } else { vec![0, 2, 32, 7, 1] };
-    put(&mut message, &[&start[..], property].concat());
+    append_words(&mut message, &[&start[..], property].concat());
     message
 }
 
@@ -409,7 +409,7 @@ fn serve_oddly(peer: &mut Peer, family: Family, property: &[u32; 3], before: Bef
                 if before == Before::Version1 {
                     let mut other = Vec::new();
                     let xid = u32::from_be_bytes(sound[..4].try_into().unwrap());
-                    put(&mut other, &[xid, 1, credits.granted(), 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
+                    append_words(&mut other, &[xid, 1, credits.granted(), 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
                     peer.send(&other, None);
                 }
                 peer.send(&sound, None);
@@ -468,11 +468,11 @@ fn absurd_properties_stop_neither_client_nor_server() {
 /// NULL in this version; version 2 is in this format.
 fn null(version: u32, family: Family) -> Vec<u8> {
     let mut message = Vec::new();
-    put(&mut message, &[7, version, 32 << 16 | 16]);
+    append_words(&mut message, &[7, version, 32 << 16 | 16]);
     match (version, family) {
-        (2, Family::A) => put(&mut message, &[0, 0, 0, 0, 0, 0]),
-        (2, Family::B) => put(&mut message, &[10, 0, 0, 0, 0]),
-        _ => put(&mut message, &[0, 0, 0, 0]),
+        (2, Family::A) => append_words(&mut message, &[0, 0, 0, 0, 0, 0]),
+        (2, Family::B) => append_words(&mut message, &[10, 0, 0, 0, 0]),
+        _ => append_words(&mut message, &[0, 0, 0, 0]),
     }
     message.extend(rpc_call(7, 0, 0));
     message
@@ -554,7 +554,7 @@ fn absurd_credit_grants_are_clamped() {
                     for call in std::mem::take(&mut peer.got) {
                         let xid = u32::from_be_bytes(call[..4].try_into().unwrap());
                         let mut message = Vec::new();
-                        put(&mut message, &[xid, 1, grant, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
+                        append_words(&mut message, &[xid, 1, grant, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
                         peer.send(&message, None);
                     }
                     peer.settle();
@@ -610,14 +610,14 @@ fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(
 fn a_wrong_invalidation_ends_the_connection_with_a_reason() {
     let call = |_| {
         let mut message = Vec::new();
-        put(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
+        append_words(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
         message.extend(rpc_call(9, 0, 0));
         message
     };
     let reply = |Segment { handle, offset, .. }| {
         let mut message = Vec::new();
-        put(&mut message, &[5, 1, 1, 0, 0, 1, 1, handle, 0, (offset >> 32) as u32, offset as u32, 0, 0]);
-        put(&mut message, &[5, 1, 0, 0, 0, 0]);
+        append_words(&mut message, &[5, 1, 1, 0, 0, 1, 1, handle, 0, (offset >> 32) as u32, offset as u32, 0, 0]);
+        append_words(&mut message, &[5, 1, 0, 0, 0, 0]);
         message
     };
     let ended = EndReason::PeerFault(PeerFault::CallInvalidated);
@@ -642,7 +642,10 @@ fn exceeding_the_credits_ends_the_connection_with_a_reason() {
             let Segment { handle, offset, .. } = peer.segment();
             for xid in 1..=3 {
                 let mut message = Vec::new();
-                put(&mut message, &[xid, 1, 32, 0, 1, 52, handle, 100, (offset >> 32) as u32, offset as u32, 0, 0, 0]);
+                append_words(
+                    &mut message,
+                    &[xid, 1, 32, 0, 1, 52, handle, 100, (offset >> 32) as u32, offset as u32, 0, 0, 0],
+                );
                 message.extend(rpc_call(xid, 1, 0));
                 peer.send(&message, None);
             }
@@ -682,8 +685,8 @@ fn damaged_replies_are_ignored_and_damaged_calls_refused() {
                     // A list without an end, a message that is nowhere, and one in a chunk that was not offered.
                     for rest in [&[0, 1, 0, 0][..], &[1, 0, 0, 0], &[1, 0, 0, 1, 1, 6, 9, 0, 0]] {
                         let mut message = Vec::new();
-                        put(&mut message, &[xid, 1, 1]);
-                        put(&mut message, rest);
+                        append_words(&mut message, &[xid, 1, 1]);
+                        append_words(&mut message, rest);
                         peer.send(&message, None);
                     }
                 }
@@ -691,7 +694,7 @@ fn damaged_replies_are_ignored_and_damaged_calls_refused() {
                     peer.look(SECOND);
                 }
                 let mut message = Vec::new();
-                put(&mut message, &[xid, 1, 1, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
+                append_words(&mut message, &[xid, 1, 1, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
                 peer.send(&message, None);
                 peer.settle();
                 peer.got
@@ -701,7 +704,7 @@ fn damaged_replies_are_ignored_and_damaged_calls_refused() {
             client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap().results().unwrap();
             let answers: Vec<_> = server.join().unwrap().into();
             let mut refused = Vec::new();
-            put(&mut refused, &[99, 1, 8, 4, 2]);
+            append_words(&mut refused, &[99, 1, 8, 4, 2]);
             assert_eq!(answers, [&refused[..]; 3]);
         });
     });

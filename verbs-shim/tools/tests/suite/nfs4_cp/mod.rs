@@ -76,7 +76,7 @@ fn with<T>(nfsd: &Nfsd, test: impl FnOnce(&Nfs4<Adapter>) -> T) -> T {
 fn copies(whims: Whims) -> usize {
     let nfsd = Nfsd::new(whims);
     with(&nfsd, |nfs| {
-        nfsd.put(&path("there/old"), data(70_000));
+        nfsd.create_file(&path("there/old"), data(70_000));
         for size in SIZES {
             let (name, want) = (path("there/old"), data(size));
             assert_eq!(nfs.write(&name, &mut &want[..]).unwrap(), size as u64);
@@ -136,7 +136,7 @@ fn partial_writes_and_retry_requests_are_handled() {
 #[test]
 fn what_fails_is_named_with_the_operation() {
     let nfsd = Nfsd::new(Whims::default());
-    nfsd.put(&path("dir/file"), data(10));
+    nfsd.create_file(&path("dir/file"), data(10));
     with(&nfsd, |nfs| {
         let told = |error: Error| error.to_string();
         assert_eq!(told(nfs.look_up(&path("dir/none/x")).unwrap_err()), "LOOKUP \"none\": NFS4ERR_NOENT");
@@ -171,7 +171,7 @@ fn only_failed_connections_come_with_advice() {
 fn a_copy_that_is_not_whole_is_no_success() {
     let read = |whims| {
         let nfsd = Nfsd::new(whims);
-        nfsd.put(&path("file"), data(3_000_000));
+        nfsd.create_file(&path("file"), data(3_000_000));
         with(&nfsd, |nfs| nfs.read(&nfs.look_up(&path("file")).unwrap(), &mut Vec::new()).unwrap_err().to_string())
     };
     let said = read(Whims { ends_at: Some(1_500_000), ..Whims::default() });
@@ -187,7 +187,7 @@ fn a_copy_that_is_not_whole_is_no_success() {
 #[allow(clippy::type_complexity, reason = "the outcomes that a test compares")]
 fn directory_after(whims: Whims, source: &mut impl std::io::Read) -> (Result<u64, Error>, Vec<(String, u32)>, Vec<u8>) {
     let nfsd = Nfsd::new(whims);
-    nfsd.put(&path("dir/file"), b"before".to_vec());
+    nfsd.create_file(&path("dir/file"), b"before".to_vec());
     let written = with(&nfsd, |nfs| nfs.write(&path("dir/file"), source));
     let names = nfsd.names(&path("dir"));
     (written, names, nfsd.octets(&path("dir/file")))
@@ -229,7 +229,7 @@ fn a_silent_server_ends_a_copy_at_the_limit() {
     assert_eq!((written.unwrap_err().to_string(), octets), (limit() + &remains, b"before".to_vec()));
 
     let nfsd = Nfsd::new(Whims { silent_after: Some(2), ..silent });
-    nfsd.put(&path("file"), data(3_000_000));
+    nfsd.create_file(&path("file"), data(3_000_000));
     let read = with(&nfsd, |nfs| nfs.read(&nfs.look_up(&path("file")).unwrap(), &mut Vec::new()).unwrap_err());
     assert_eq!(read.to_string(), limit());
     assert!(start.elapsed() >= 2 * SHORT && start.elapsed() < 50 * SHORT, "{:?}", start.elapsed());
@@ -327,7 +327,7 @@ fn a_directory_is_listed_page_by_page() {
     for page in [1000, 100, 99, 1] {
         let nfsd = Nfsd::new(Whims { page, ..Whims::default() });
         let want: Vec<_> = names("dir", 400).iter().map(|name| path(name)).collect();
-        want.iter().enumerate().for_each(|(size, path)| nfsd.put(path, data(size)));
+        want.iter().enumerate().for_each(|(size, path)| nfsd.create_file(path, data(size)));
         let mut found = Vec::new();
         let number = with(&nfsd, |nfs| {
             let directory = nfs.look_up(&path("dir")).unwrap();
@@ -345,7 +345,7 @@ fn a_directory_is_listed_page_by_page() {
     });
     // It returns no entries, and says that there are more.
     let nfsd = Nfsd::new(Whims { page: 0, ..Whims::default() });
-    nfsd.put(&path("file"), Vec::new());
+    nfsd.create_file(&path("file"), Vec::new());
     with(&nfsd, |nfs| {
         let error = nfs.list(&nfs.look_up(&[]).unwrap(), |_| Ok(())).unwrap_err();
         assert_eq!(error.to_string(), "READDIR: the server reports success, but did nothing");
@@ -358,8 +358,8 @@ fn a_directory_is_listed_page_by_page() {
 fn on_the_wire_it_is_what_the_binding_says() {
     let deep = [vec!["d".repeat(255); 16], path("file")].concat();
     let nfsd = Nfsd::new(Whims::default());
-    nfsd.put(&deep, Vec::new());
-    names("dir", 400).iter().for_each(|name| nfsd.put(&path(name), data(7)));
+    nfsd.create_file(&deep, Vec::new());
+    names("dir", 400).iter().for_each(|name| nfsd.create_file(&path(name), data(7)));
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
     within(&fabric, &nfsd, |nfs| {

@@ -153,16 +153,16 @@ impl Nfsd {
     }
 
     /// Creates a file, and the directories that lead to it.
-    pub(crate) fn put(&self, path: &[String], data: Vec<u8>) {
+    pub(crate) fn create_file(&self, path: &[String], data: Vec<u8>) {
         let mut state = self.state.lock().unwrap();
         let (name, directories) = path.split_last().unwrap();
         let mut at = 0;
         for directory in directories {
             at = state
                 .child(at, directory.as_bytes())
-                .unwrap_or_else(|| state.add(at, directory.as_bytes(), None, 0o755));
+                .unwrap_or_else(|| state.add_node(at, directory.as_bytes(), None, 0o755));
         }
-        state.add(at, name.as_bytes(), Some(data), 0o600);
+        state.add_node(at, name.as_bytes(), Some(data), 0o600);
     }
 
     /// The names and permissions of the files in a directory.
@@ -231,7 +231,7 @@ impl Nfsd {
         }
         assert!(status != 0 || arguments.0.is_empty(), "{} octets behind the operations", arguments.0.len());
         drop(state);
-        put(request.accept(), status, all);
+        write_results(request.accept(), status, all);
         request.answer().unwrap();
     }
 
@@ -412,7 +412,7 @@ impl Nfsd {
         if state.child(handle.unwrap(), name).is_some() {
             return EXIST;
         }
-        let child = state.add(handle.unwrap(), name, Some(Vec::new()), mode);
+        let child = state.add_node(handle.unwrap(), name, Some(Vec::new()), mode);
         *handle = Some(child);
         state.open = Some((1, !self.whims.wary));
         results.words(&[1]).words(STATEID_REST).words(&[1]).hyper(5).hyper(6);
@@ -435,7 +435,7 @@ impl State {
         (0..self.nodes.len()).find(|&number| is((number, &self.nodes[number])))
     }
 
-    fn add(&mut self, parent: usize, name: &[u8], data: Option<Vec<u8>>, mode: u32) -> usize {
+    fn add_node(&mut self, parent: usize, name: &[u8], data: Option<Vec<u8>>, mode: u32) -> usize {
         self.nodes.push(Node { parent, name: name.to_vec(), data, mode });
         self.nodes.len() - 1
     }
@@ -463,7 +463,7 @@ fn words(arguments: &mut Arguments<'_>, number: usize) -> Vec<u32> {
 }
 
 /// Puts a COMPOUND's results into a reply.
-fn put(reply: &mut Stream, status: u32, all: Vec<(u32, u32, Results)>) {
+fn write_results(reply: &mut Stream, status: u32, all: Vec<(u32, u32, Results)>) {
     let mut head = Results::default();
     reply.push(&head.words(&[status, 0, all.len() as u32]).octets);
     for (code, status, results) in all {
