@@ -165,10 +165,10 @@ impl InputArguments {
 /// Place of the capture.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CaptureSide {
-    /// At the end that calls (for callbacks, the end that is called)
-    Requester,
-    /// At the end that is called
-    Responder,
+    /// At the client
+    Client,
+    /// At the server
+    Server,
     /// With a network on either side
     Between,
 }
@@ -176,8 +176,8 @@ pub(crate) enum CaptureSide {
 impl From<CaptureSide> for CapturedAt {
     fn from(place: CaptureSide) -> Self {
         match place {
-            CaptureSide::Requester => Self::Requester,
-            CaptureSide::Responder => Self::Responder,
+            CaptureSide::Client => Self::Client,
+            CaptureSide::Server => Self::Server,
             CaptureSide::Between => Self::Between,
         }
     }

@@ -9,7 +9,7 @@ use rpcrdma_dissector::{Direction, Event};
 const WAITING: usize = 65_536;
 /// The most octets that wait.
 const OCTETS: usize = 64 << 20;
-/// The RPCs that have ended, and of which something may still come: a packet that is sent again, say.
+/// The RPCs that have ended, and of which something may still come: a packet that is retransmitted, say.
 const ENDED: usize = 4096;
 
 /// Items that wait for the ends of their RPCs.

@@ -98,9 +98,9 @@ pub(crate) struct Notices {
 /// Text about connections whose packets come first at this end, or each at the sender.
 fn times_of_both_ends(first: Option<CapturedAt>, connections: u64) -> String {
     let whose = match first {
-        Some(CapturedAt::Requester) => "latencies are those at the requester",
-        Some(_) => "latencies are those at the responder, without the way to it and back",
-        None => "latencies are from the call at the requester to the reply at the responder, without the way back",
+        Some(CapturedAt::Client) => "latencies are those at the client",
+        Some(_) => "latencies are those at the server, without the way to it and back",
+        None => "latencies are from the call at the client to the reply at the server, without the way back",
     };
     format!("{} captured at both ends: {whose} (rpcrdma diagnose has both)", counted(connections, "connection"))
 }
@@ -260,7 +260,7 @@ impl Notices {
         let ignored = &mut capture.ignored;
         ignored.other_connections = self.other_connections;
         ignored.other_packets = self.other_packets;
-        ignored.copied_packets = self.copies;
+        ignored.duplicate_packets = self.copies;
         ignored.rejected_connections = self.rejected;
     }
 

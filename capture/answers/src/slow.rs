@@ -25,28 +25,28 @@ const WITH_FILE: usize = 120;
 const WITH_ENDS: usize = 150;
 /// Columns of client and server, as of two IPv4 addresses.
 const ENDS: usize = 33;
-/// Columns of what is called, where something follows it.
+/// Columns of the name of the call, if something follows.
 const CALLED: usize = 28;
 /// Before the lines that explain an RPC.
 const INDENT: &str = "           ";
-/// A wait before a call is worth saying if it is longer than this part of the latency.
+/// A wait before a call is printed if longer than this part of the latency.
 const MATTERS: u64 = 10;
 /// Columns of a bar.
 const BAR: usize = 20;
 
-/// The slowest RPCs seen so far, each in the form in which it will be printed, so no more than that is kept.
+/// The slowest RPCs seen so far, each kept as the text to print.
 #[derive(Debug)]
 pub struct Slowest {
     most: usize,
     least: u64,
     kept: BinaryHeap<Reverse<Slow>>,
-    /// RPCs whose latency is known, whether or not they are among the slowest.
+    /// RPCs with a known latency, including the ones that are not printed.
     pub answered: u64,
     /// Calls without a reply.
     pub unanswered: u64,
 }
 
-/// One of them. Of those that took the same time the first is taken for the slowest.
+/// One slow RPC. Of several with the same latency, the first counts as the slowest.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Slow {
     latency: u64,
@@ -55,13 +55,13 @@ struct Slow {
 }
 
 impl Slowest {
-    /// The `most` slowest of those that took `least` nanoseconds or longer.
+    /// The `most` slowest RPCs that took `least` nanoseconds or longer.
     #[must_use]
     pub const fn new(most: usize, least: u64) -> Self {
         Self { most, least, kept: BinaryHeap::new(), answered: 0, unanswered: 0 }
     }
 
-    /// Takes an RPC. If it is one of the slowest so far, `show` writes it.
+    /// Takes an RPC. If the RPC is one of the slowest so far, `show` writes the text.
     ///
     /// # Errors
     /// Errors from `show`.
@@ -93,7 +93,7 @@ impl Slowest {
         self.kept.is_empty()
     }
 
-    /// Writes them, the slowest first.
+    /// Writes the RPCs, the slowest first.
     ///
     /// # Errors
     /// Any error from writing to `out`.
@@ -110,7 +110,7 @@ pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> i
     let mut line = Line::new(screen.colour, WIDTH);
     line.push(DIM, "Bars:");
     for phase in Phase::ALL {
-        line.print(DIM, format_args!("  {} {}", mark(phase), phase.name()));
+        line.print(DIM, format_args!("  {} {}", mark(phase), phase.title()));
     }
     line.write(out)?;
     let mut line = Line::new(screen.colour, width(screen));
@@ -118,7 +118,7 @@ pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> i
     line.write(out)
 }
 
-/// True if the screen is wide enough for the names of files, so that [`lines`] needs them.
+/// True if the screen is wide enough for the names of files, so that [`lines`] needs the names.
 #[must_use]
 pub fn shows_files(screen: Screen) -> bool {
     shows(screen, WITH_FILE)
@@ -252,7 +252,7 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     let longest =
         Phase::ALL.into_iter().rev().max_by_key(|phase| phases.phase_time(*phase)).unwrap_or(Phase::Responder);
     let time = phases.phase_time(longest);
-    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), Milliseconds(time));
+    let sentence = |why: &str| format!("{} {} ms: {why}", transaction.phase_title(longest), Milliseconds(time));
     let (recovery, done) = match &transaction.recovery {
         Ok(recovery) => (recovery, done(recovery)),
         Err(reason) => return vec![sentence(&what(longest, transaction)), format!("recovery unknown: {reason}")],
@@ -285,8 +285,8 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
     match phase {
         Phase::Call => "from the first packet of the call to the last".to_owned(),
         Phase::Responder => format!("no packet; the next was due from {to}"),
-        Phase::Pull => format!("RDMA Read of {read_octets} octets"),
-        Phase::Push => format!("RDMA Write of {write_octets} octets"),
+        Phase::Pull => format!("RDMA Read of {read_octets} bytes"),
+        Phase::Push => format!("RDMA Write of {write_octets} bytes"),
         Phase::Reply => "from the first packet of the reply to the last".to_owned(),
         Phase::Requester => format!("no packet; the next was due from {from}"),
     }
@@ -294,9 +294,9 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 
 /// Returns a description of the recovery from lost packets.
 pub(super) fn done(recovery: &Recovery) -> String {
-    let mut resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
+    let mut resent = recovery.resent_from.map(|frame| format!(" retransmitted from frame {frame}")).unwrap_or_default();
     // The NAK was for a packet before these.
-    if recovery.not_ready_packets == recovery.resent_packets && recovery.rnr_naks == 0 {
+    if recovery.not_ready_packets == recovery.retransmitted_packets && recovery.rnr_naks == 0 {
         resent.push_str(" behind one that its receiver was not ready for");
     }
     let wait = format!(" (wait {} ms)", Milliseconds(recovery.rnr_wait));
@@ -310,12 +310,12 @@ pub(super) fn done(recovery: &Recovery) -> String {
         (recovery.causes_not_seen, "cause", " not seen"),
         (recovery.rnr_naks, "RNR NAK", &wait),
         (recovery.naks, "NAK", ""),
-        (recovery.resent_packets, "packet", &resent),
-        (recovery.unassigned, "sign", " of loss for this RPC or another"),
+        (recovery.retransmitted_packets, "packet", &resent),
+        (recovery.unassigned, "indication", " of loss for this RPC or another"),
     ];
     let done = done.into_iter().filter(|(count, ..)| *count > 0);
     let done = done.map(|(count, name, rest)| format!("{count} {name}{}{rest}", if count == 1 { "" } else { "s" }));
-    let behind = recovery.behind.filter(|_| recovery.resent_packets == 0);
+    let behind = recovery.behind.filter(|_| recovery.retransmitted_packets == 0);
     let behind = behind.map(|frame| format!("behind lost packets that were retransmitted up to frame {frame}"));
     done.chain(behind).collect::<Vec<_>>().join(", ")
 }
@@ -331,7 +331,7 @@ const fn mark(phase: Phase) -> char {
     }
 }
 
-/// The phases, each as wide as its share of the time.
+/// The phases as a bar: the width of a phase is the share of the time.
 fn bar(phases: &Phases) -> String {
     let total = u128::from(phases.total()).max(1);
     let (mut bar, mut reached, mut columns) = (String::new(), 0, 0);

@@ -7,7 +7,7 @@ use crate::findings::FindingTotals;
 use crate::gaps::MissingDirection;
 use crate::stats::{ClockStatistics, NamedCount, named};
 
-/// The end of what a command prints: how it ended, and what was missing, damaged or ignored.
+/// The end of what a command prints: the end of the run, and missing, damaged or ignored data.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct CommandSummary {
@@ -15,7 +15,7 @@ pub struct CommandSummary {
     pub command: &'static str,
     /// Exit status of the command.
     pub exit_status: u8,
-    /// True if it was ended by Ctrl-C or SIGTERM: the records before are the results until then.
+    /// True if Ctrl-C or SIGTERM ended the command: the records before are the results until then.
     pub interrupted: bool,
     /// The captures that were read: one, or the two of `compare`, or none for `header`.
     pub captures: Vec<CaptureSummary>,
@@ -23,16 +23,16 @@ pub struct CommandSummary {
     pub findings: Option<FindingTotals>,
     /// True if `compare` found a regression; null for other commands.
     pub regression: Option<bool>,
-    /// True if `header` swapped the octets of each word of its dump; null for other commands.
+    /// True if `header` swapped the octets of each word of the dump; null for other commands.
     pub octets_swapped: Option<bool>,
-    /// Items that the command left out on its own account.
+    /// Items that the command omitted without a filter.
     pub left_out: LeftOut,
-    /// Notices that the command prints on standard error, unless it is told to be quiet. Notices about files that it
-    /// could not read are in `captures`.
+    /// Notices that the command prints on standard error, unless `--quiet` is given. `captures` has the notices about
+    /// unreadable files.
     pub notices: Vec<String>,
 }
 
-/// The last record of `--separate`: what became of the captures, each of which has ended with a summary of its own.
+/// The last record of `--separate`: outcomes of the captures, after the summary of each capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CapturesSummary {
     /// Captures that were given.
@@ -49,7 +49,7 @@ pub struct CapturesSummary {
     pub not_read: usize,
 }
 
-/// Items that a command left out because there were too many, or because they do not belong there.
+/// Items that a command left out because there were too many, or because the items do not belong there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -59,14 +59,14 @@ pub struct LeftOut {
     pub repeated_calls: u64,
     /// Of `pending`: calls that are younger than as many as are kept.
     pub newer_calls: u64,
-    /// Messages and events for which there was no room until it was known whether their RPCs are selected.
+    /// Messages and events that exceeded the memory limit before the selection of the RPC was decided.
     pub undecided: u64,
-    /// Of `check` and `compare`: findings for which there was no room until it was known whether their RPCs are selected.
+    /// Of `check` and `compare`: findings that exceeded the memory limit before the selection of the RPC was decided.
     pub undecided_findings: u64,
     /// Of `explain`: RPCs beyond as many as are shown.
     pub unexplained_rpcs: u64,
-    /// Findings and signs of loss that exceeded the limit (`explain`).
-    pub unkept_findings_and_events: u64,
+    /// Findings and indications of loss that exceeded the limit (`explain`).
+    pub omitted_findings_and_events: u64,
     /// RPCs of operations that exceeded the limit (`compare`).
     pub other_operations_rpcs: u64,
 }
@@ -75,9 +75,9 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct CaptureSummary {
-    /// Its files, in the order in which they were read.
+    /// Files of the capture, in the order of reading.
     pub files: Vec<String>,
-    /// True if that is another order than the one in which they were given: that of their first frames.
+    /// True if the files were read in the order of the first frames, and given in another order.
     pub reordered: bool,
     /// The frames.
     pub frames: u64,
@@ -91,13 +91,13 @@ pub struct CaptureSummary {
     pub messages: u64,
     /// Messages that the filters let pass.
     pub messages_selected: u64,
-    /// RPCs; null if the command does not put them together.
+    /// RPCs; null if the command rebuilds no messages.
     pub rpcs: Option<u64>,
     /// RPCs that the filters let pass.
     pub rpcs_selected: Option<u64>,
     /// The options that filtered.
     pub filters: Vec<&'static str>,
-    /// Places of the capture, as far as they are known: they tell in which phases of RPCs the network is.
+    /// Known capture points, which tell the phases of RPCs that contain time in the network.
     pub captured_at: Vec<PlaceCount>,
     /// Data that the capture does not hold.
     pub missing: Missing,
@@ -140,10 +140,10 @@ impl CaptureSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct PlaceCount {
-    /// At the `requester`, at the `responder`, or `between` them.
+    /// At the `client`, at the `server`, or `between` client and server.
     pub captured_at: &'static str,
-    /// Source of that place: `given`, or `inferred` from the acknowledgements of both ends.
-    pub captured_at_known: &'static str,
+    /// Source of the capture point: the `option` --captured-at, or `inferred` from the acknowledgements of both ends.
+    pub captured_at_source: &'static str,
     /// Number of connections.
     pub connections: u64,
 }
@@ -152,7 +152,7 @@ impl PlaceCount {
     /// So many connections.
     #[must_use]
     pub const fn new(place: CapturedAt, known: PlaceKnown, connections: u64) -> Self {
-        Self { captured_at: place.name(), captured_at_known: known.name(), connections }
+        Self { captured_at: place.name(), captured_at_source: known.name(), connections }
     }
 }
 
@@ -160,20 +160,20 @@ impl PlaceCount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Missing {
-    /// Connections with packets of one end only: which calls were answered, how long they took and what was lost is not known
-    /// of them. At most 100.
+    /// Connections with packets of one end only: answers, latencies and losses on such connections are unknown. At most
+    /// 100.
     pub directions: Vec<MissingDirectionObject>,
-    /// Such connections beyond those in the list.
+    /// Such connections that the list omits.
     pub directions_left_out: u64,
-    /// Messages of which it holds only a part.
+    /// Messages of which the capture holds only a part.
     pub incomplete_messages: u64,
-    /// RPCs that could not be put together because octets of them are missing; null if the command does not put any together.
+    /// RPCs that could not be rebuilt because octets are missing; null if the command rebuilds none.
     pub not_rebuilt_rpcs: Option<u64>,
     /// RPCs that `--slower-than` left out because their latency is not known.
     pub untimed_rpcs: u64,
     /// Packets of connections that carry RPC-over-RDMA.
     pub packets: u64,
-    /// Frames that were cut when they were captured (snaplen).
+    /// Frames cut by the capture (snaplen).
     pub cut_frames: u64,
 }
 
@@ -204,7 +204,7 @@ impl MissingDirectionObject {
 pub struct Damage {
     /// Files that could not be read to their end, or not at all.
     pub files: Vec<UnreadFile>,
-    /// Files that begin before the one that was read before them ends.
+    /// Files that begin before the end of the previously read file.
     pub overlapping_files: u64,
     /// InfiniBand packets whose checksums were verified (`--verify-crc`).
     pub verified_packets: u64,
@@ -218,13 +218,13 @@ pub struct Damage {
     pub clock_steps: ClockStatistics,
 }
 
-/// A file that could not be read to its end.
+/// A file that could not be read to the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct UnreadFile {
     /// Name of the file, as given.
     pub file: String,
-    /// True if it was read up to here; otherwise none of it could be read.
+    /// True if the file was read up to here; false if nothing could be read.
     pub partly_read: bool,
     /// Octets of the file, uncompressed, before the record that could not be read.
     pub offset_octets: u64,
@@ -251,16 +251,16 @@ impl UnreadFile {
 pub struct Ignored {
     /// InfiniBand packets that were cut within their own headers.
     pub unreadable_packets: u64,
-    /// Connections that show no RPC-over-RDMA: those whose setup the capture lacks may carry some.
+    /// Connections that show no RPC-over-RDMA: a connection without captured setup may carry some.
     pub other_connections: u64,
     /// Packets of the other connections.
     pub other_packets: u64,
     /// InfiniBand packets of no reliable connection, by their transport service: `CNP`, `UC`, `RD`, `UD` (without connection
     /// management), or `unknown opcode`.
     pub other_services: Vec<NamedCount>,
-    /// Copies of packets of connections that carry RPC-over-RDMA: the capture or the network made them.
-    pub copied_packets: u64,
-    /// Frames that are neither InfiniBand nor iWARP, by what they are.
+    /// Duplicates of packets of connections that carry RPC-over-RDMA: the capture or the network made them.
+    pub duplicate_packets: u64,
+    /// Frames that are neither InfiniBand nor iWARP, by kind.
     pub other_frames: Vec<NamedCount>,
     /// Requests for a connection that were refused.
     pub rejected_connections: u64,

@@ -164,7 +164,7 @@ impl<W: Write> Tracer<W> {
             let length = until.0.saturating_sub(from.0);
             // An RPC that consists of one of them alone says so itself.
             if length > 0 && end.time().is_some_and(|end| length < end.0 - began.0) {
-                self.event(&slice(phase.name(), from, Some(until), Value::Null))?;
+                self.event(&slice(transaction.phase_title(phase), from, Some(until), Value::Null))?;
             }
         }
         Ok(())
@@ -219,7 +219,7 @@ impl<W: Write> Tracer<W> {
         }
         if free.is_none() {
             let what = if reverse { "callbacks" } else { "calls" };
-            self.event(&named("thread_name", format!("{what}, lane {}", lane + 1)))?;
+            self.event(&named("thread_name", format!("{what}, track {}", lane + 1)))?;
         }
         Ok(tid)
     }
@@ -298,7 +298,7 @@ fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
     let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
     let phases = transaction.phases.ok().map(|phases| {
         let used = Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0);
-        used.map(|phase| (phase.name(), phases.phase_time(phase))).collect::<BTreeMap<_, _>>()
+        used.map(|phase| (transaction.phase_title(phase), phases.phase_time(phase))).collect::<BTreeMap<_, _>>()
     });
     let mut arguments = json!({
         "rdma_xid": format!("{:#010x}", transaction.xid),

@@ -10,7 +10,7 @@ pub(crate) fn note(transaction: &Transaction) -> Option<String> {
     Some(format!("{} tries", grouped(count)))
 }
 
-/// Sentences about the tries of an RPC and what they explain, without full stops; none if there was one.
+/// Sentences about the tries of an RPC and the consequences, without full stops; none if there was one.
 pub(crate) fn sentences(transaction: &Transaction) -> Vec<String> {
     let Some(tries) = &transaction.tries else { return Vec::new() };
     let failure = transaction.retry_failure().map(|failure| failure.meaning().to_owned());

@@ -592,7 +592,7 @@ impl Handler for DissectorState {
             number: session.number,
             connection: connection.clone(),
             counts,
-            unclaimed: session.unclaimed,
+            unmatched_transfers: session.unmatched_transfers,
             until,
             end,
             activity: session.activity,

@@ -338,11 +338,11 @@ pub struct Report {
     /// Known properties of the connection.
     pub connection: Connection,
     /// Packets by the end that sent the packets. For iWARP, packets are TCP segments; `missed` then counts gaps,
-    /// because the number of segments in a gap is not known, `orphans` includes FPDUs that could not be used, and
+    /// because the number of segments in a gap is not known, `unmatched` includes FPDUs that could not be used, and
     /// `failed` counts a Terminate.
     pub counts: Sides<Counts>,
     /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
-    pub unclaimed: u64,
+    pub unmatched_transfers: u64,
     /// Time when the connection ended; if unknown, the time of the last frame of the capture by then.
     pub until: Time,
     /// Reason why nothing more is known of the connection: an end ended the connection, the capture ended, or another

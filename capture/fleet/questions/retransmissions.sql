@@ -2,8 +2,8 @@
 SELECT
     CASE WHEN reverse THEN responder ELSE requester END AS client,
     COUNT(*) AS calls,
-    SUM(CASE WHEN recovery.resent_packets > 0 THEN 1 ELSE 0 END) AS with_packets_sent_again,
-    SUM(recovery.resent_packets) AS resent_packets,
+    SUM(CASE WHEN recovery.retransmitted_packets > 0 THEN 1 ELSE 0 END) AS with_retransmission,
+    SUM(recovery.retransmitted_packets) AS retransmitted_packets,
     SUM(recovery.timeouts) AS timeouts,
     SUM(recovery.naks) AS naks,
     SUM(recovery.rnr_naks) AS rnr_naks,

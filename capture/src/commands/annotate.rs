@@ -20,14 +20,13 @@ Every frame is written as it is. The comments are on
   the last frame of each call     what is called, and the frame of its reply
   the last frame of each reply    the frame of its call, its latency, what RDMA moved, its status
   RDMA Reads and RDMA Writes      which of how many packets it is, and of which RPC
-  what shows that packets were lost
-                                  sent again and how many times, NAK, RNR NAK, time-out
+  indications of loss             retransmitted and how many times, NAK, RNR NAK, time-out
   the frame that shows a finding  the rule that is broken, who broke it, and how
 In Wireshark, the display filter 'frame.comment' shows the frames that have one. Comments that the
 files had before are not kept.
---profile writes a Wireshark profile with a column for the comments, colours for packets that were
-sent again, replies of 100 ms and more, and broken rules, and buttons that filter by them. A profile
-that is there already is kept as it is.
+--profile writes a Wireshark profile with a column for the comments, colours for retransmitted
+packets, replies of 100 ms and more, and broken rules, and buttons that filter by these. An existing
+profile is kept as it is.
 
 Examples:
   rpcrdma annotate nfs.pcap -o nfs.pcapng

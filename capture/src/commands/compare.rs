@@ -32,9 +32,9 @@ and once of the slowest alone. It takes into account that an RPC often takes abo
 one before it: of 1000 simulated pairs of series that do not differ, it takes at most 10 for
 different, whether the correlation of neighbours is 0, 0.5 or 0.9. It needs RPCs that are worth 5
 independent ones on each side: that is 8 or more, and up to 200 at a correlation of 0.9. The test of
-the slowest needs at least 48 on each side. For counts it is Fisher's exact test. A difference of
-all RPCs together may come from another mix of operations, so it counts only if one side has no
-such RPC.
+the slowest needs at least 48 on each side. For counts it is Fisher's exact test. A difference in
+the totals of all RPCs counts only if one side has no such RPC; otherwise a different mix of
+operations could look like a change.
 
 How often chance alone makes the exit status 1:
 In at most 1 of 100 comparisons of captures that differ by chance alone, however many operations

@@ -24,8 +24,8 @@ server accepted:
   frame, seconds    the first frame of the request; if the capture lacks the request, the first
                     frame that shows the connection
   C                 the number of the connection; - for a request without success
-  asked             number of times that the request was sent
-  RPCs              those on the connection
+  asked             times that the request was sent
+  RPCs              RPCs on the connection
   what became of it rejected, and why; no answer; open when the capture ends; or ended, by
                     whom, how (DREQ over InfiniBand and RoCE; FIN, RST or Terminate over iWARP),
                     and with how many calls without a reply

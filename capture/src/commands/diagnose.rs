@@ -20,20 +20,20 @@ use crate::spool::write_record;
 
 const DIAGNOSE_HELP: &str = "\
 Waiting time is the latency of all RPCs, the time before calls for which there was no credit, and
-the age of calls without a reply. Each cause is printed with its part of that, with whose it is
-(the requester, the responder, the network between them, or the capture), with what shows it, and
+the age of calls without a reply. Each cause is printed with its share of that time, with who can
+remove it (the client, the server, the network between them, or the capture), with the evidence, and
 with the command that shows more. GUIDE.md has the rules by which causes are found.
 
 Causes:
   nothing-found, one-direction, capture-gaps, cut, joined-late, mirror-doubled,
   two-clocks: of the capture
-  responder-silent, responder-unreachable, requester-silent, requester-unreachable,
+  server-silent, server-unreachable, client-silent, client-unreachable,
   wrong-checksum, reply-refused: calls that are not answered
   server-not-listening, connection-refused, connect-unanswered: connections that cannot be set up
   flapping: connections that end again and again
-  retried, loss, receiver-not-ready, distance, delegation-recall, responder-slow,
-  requester-slow, slow-transfer, congestion, window, link-full, credits: RPCs that take long
-  small-sends, errors, protocol: what else is wrong
+  retried, loss, receiver-not-ready, distance, delegation-recall, server-slow,
+  client-slow, slow-transfer, congestion, window, link-full, credits: RPCs that take long
+  small-sends, errors, protocol: other faults
 
 Exit status:
   0 if there is no cause, else 1

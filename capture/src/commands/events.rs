@@ -18,24 +18,27 @@ use crate::spool::write_record;
 
 const EVENTS_HELP: &str = "\
 Each line is one of:
-  sent again               a packet that the capture holds from before
-  sent again, lost before  a packet that the capture does not hold from before
-  time-out                 the sender of the packet in the next line got no acknowledgement for at
-                           least the local ACK timeout that the connection request announced, or
-                           30 ms (iWARP, or if the capture lacks the request)
-  implied NAK              a response to the RDMA Read request in the next line was missing
-  cause not seen           nothing in the capture says why the next line's packet was sent again
-  NAK                      the receiver misses a packet; for iWARP, a TCP acknowledgement says so
-  RNR NAK                  the receiver was not ready; the sender has to wait
-  refused                  the receiver refused an operation for good
-The XID is that of the RPC that the line is about, if that is known. If a packet is lost before it
-could be captured and is sent again before any other follows it, nothing shows that. Copies that a
+  retransmitted                      a packet whose first transmission is in the capture
+  retransmitted, first not captured  a packet whose first transmission is not in the capture
+  time-out                           the sender of the packet in the next line got no
+                                     acknowledgement for at least the local ACK timeout that the
+                                     connection request announced, or 30 ms (iWARP, or if the
+                                     capture lacks the request)
+  implied NAK                        a response to the RDMA Read request in the next line was lost
+  cause not seen                     nothing in the capture says why the packet in the next line was
+                                     retransmitted
+  NAK                                the receiver reports a lost packet; for iWARP, by a TCP
+                                     acknowledgement
+  RNR NAK                            the receiver was not ready; the sender has to wait
+  refused                            the receiver refused an operation for good
+The XID is that of the RPC that the line is about, if known. If a packet is lost before the capture
+point and retransmitted before any other follows it, nothing shows the loss. Duplicates that a
 mirror or the network made of packets are left out and counted.
-A line is printed once it is known which RPC it is about, so lines of two connections may not be in
-the order of their frames.
+A line is printed once its RPC is known, so lines of two connections may not be in the order of
+their frames.
 
 Examples:
-  rpcrdma events nfs.pcap                         what was sent again, and why
+  rpcrdma events nfs.pcap                         what was retransmitted, and why
   rpcrdma events --xid 0xc73d34c3 nfs.pcap        the same for one RPC
   rpcrdma events --json nfs.pcap | jq -r .event | sort | uniq -c
                                                   how many there are of each kind";
@@ -84,10 +87,10 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
     let mut conclusion = Conclusion::new("events", arguments.json, quiet);
     conclusion.capture(&source, &done);
     if count == 0 && !done.notices.selects_nothing() {
-        let found = "nothing that was captured shows that a packet was lost and sent again";
+        let found = "nothing that was captured shows that a packet was lost and retransmitted";
         let all_clear = match source.selects_all() {
-            true => "nothing shows that a packet was lost and sent again",
-            false => "nothing selected shows that a packet was lost and sent again",
+            true => "nothing shows that a packet was lost and retransmitted",
+            false => "nothing selected shows that a packet was lost and retransmitted",
         };
         conclusion.say_nothing(all_clear, found, done.notices.gap());
     }

@@ -17,11 +17,11 @@ use crate::source::{Given, InputSource, Show};
 use crate::spool::write_record;
 
 const EXPLAIN_HELP: &str = "\
-The ladder has the requester on the left and the responder on the right. A line is a packet, or
-several in a row that did the same (× 63): their frames, the milliseconds since the first packet
-of the RPC, the milliseconds since the line before, and an arrow from who sent them. Then come
-where the time went, what was asked for, the rules that the RPC breaks, and the messages, field by
-field.
+The sequence diagram has the end that calls on the left (the client, except for callbacks), and the
+end that answers on the right. A line is a packet, or several in a row that did the same (× 63):
+the frames, the milliseconds since the first packet of the RPC, the milliseconds since the line
+before, and an arrow from the sender. Then come where the time went, the arguments, the rules that
+the RPC breaks, and the messages, field by field.
 An acknowledgement is shown only if it is the first of the whole call. If several RPCs have the
 XID, all are shown, at most 20; --connection, --since and --until choose among them.
 
@@ -79,10 +79,10 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     conclusion.capture(&source, &done);
     conclusion.judge(&judge);
     conclusion.left_out().unexplained_rpcs = explanations.left_out;
-    conclusion.left_out().unkept_findings_and_events = explanations.unkept;
+    conclusion.left_out().omitted_findings_and_events = explanations.unkept;
     let unkept = match explanations.unkept {
-        1 => "1 finding or sign of loss".to_owned(),
-        unkept => format!("{} findings and signs of loss", grouped(unkept)),
+        1 => "1 finding or indication of loss".to_owned(),
+        unkept => format!("{} findings and indications of loss", grouped(unkept)),
     };
     for (count, what) in [(explanations.left_out, counted(explanations.left_out, "RPC")), (explanations.unkept, unkept)]
     {

@@ -66,7 +66,7 @@ Examples:
   rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
   rpcrdma explain --xid 0x5a7a4583 nfs.pcap    one RPC, packet by packet
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
-  rpcrdma events nfs.pcap                      what was sent again, and for which RPC
+  rpcrdma events nfs.pcap                      what was retransmitted, and for which RPC
   rpcrdma connections nfs.pcap                 who ended a connection, and who rejects new ones
   rpcrdma top --by client nfs.pcap             who takes the time; or which operation, which file
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
@@ -86,9 +86,9 @@ Exit status:
   1    the capture is damaged or incomplete, or holds no RPC-over-RDMA; nothing is selected, or
        nothing can be shown; check finds an error, or compare a regression. Standard error says
        which, except with --quiet
-  2    wrong usage, or a file cannot be read or written: what an output file held before stays
+  2    wrong usage, or a file cannot be read or written: an output file keeps its earlier content
   130  ended by Ctrl-C or SIGTERM, after printing the results so far. An output file is written only
-       if a stream was read: of a file, the results so far would be a part of it that looks whole";
+       if a stream was read: partial results of a file would look complete";
 
 /// Options of all commands come after the command's own options.
 const LAST: usize = 100;
@@ -156,7 +156,7 @@ enum Command {
     Events(SeparateArguments<EventsArguments>),
     /// Print the connections and the requests for them: when, how they were answered, who ended them, and how
     Connections(SeparateArguments<ConnectionsArguments>),
-    /// Count RPCs, octets and latencies by client, operation, file and the like
+    /// Count RPCs, bytes and latencies by client, operation, file and the like
     Top(SeparateArguments<TopArguments>),
     /// Write the RPCs to a capture file as RPC over TCP
     Export(ExportArguments),

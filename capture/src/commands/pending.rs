@@ -25,26 +25,26 @@ use crate::spool::write_record;
 const WATCHED: usize = 65_536;
 
 const PENDING_HELP: &str = "\
-What is owed:
-  the reply            by the responder, which has the call if the text says so
-  a credit             with the reply, if the calls that wait are as many as the credits that were
-                       granted: until then, the requester can send no other call
-  an acknowledgement   by the responder: the call was sent more than once and never acknowledged, so
-                       the responder cannot be reached, or its acknowledgements are lost
-  the call once more   by the requester: the responder refused it (NAK, RNR NAK)
-  RDMA Read responses  by the requester: the responder asked for data that did not come
-  the reply once more  by the responder: the requester refused it
-  its RDMA Read        by the requester: the responder provides the reply in its memory
-It is not known who owes what if packets may be missing from the capture, because the reply may be
-one of them; if what was moved may be for another call; or if the responder sent RDMA Writes again
-and nothing acknowledged them. If the capture holds no packet of the responder, it is not known
+Who owes what (for callbacks, client and server change places):
+  the reply            the server; the text says if the call has arrived
+  a credit             the server, with the reply: the waiting calls use all credits that were
+                       granted, so the client can send no other call
+  an acknowledgement   the server: the call was sent more than once and never acknowledged, so the
+                       server cannot be reached, or its acknowledgements are lost
+  the call once more   the client: the server refused the call (NAK, RNR NAK)
+  RDMA Read responses  the client: the server asked for data that did not come
+  the reply once more  the server: the client refused the reply
+  its RDMA Read        the client: the server provides the reply in its memory
+Who owes what is unknown if packets may be missing from the capture, because the reply may be one of
+them; if the data that RDMA moved may be for another call; or if the server retransmitted RDMA
+Writes and nothing acknowledged them. If the capture holds no packet of the server, it is unknown
 whether a call was answered. The age is that at the last frame of the capture. Calls that wait do
 not make the exit status 1.
 
 Watching a stream:
 While standard input or a pipe is read, a call that has waited for --older-than is printed at once,
-by the clock of this machine, and so is one whose reply the responder provides and the requester has
-not read for as long. What each end owes is printed when the input ends, or with Ctrl-C.";
+by the clock of this machine. So is a call whose reply the server provides and the client has not
+read for as long. What each end owes is printed when the input ends, or with Ctrl-C.";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = PENDING_HELP)]
@@ -90,7 +90,7 @@ impl Watched {
                     _ => self.reply(message),
                 }
             }
-            // The reply was refused, or is sent again: its call waits on.
+            // The reply was refused, or is retransmitted: its call waits on.
             Event::Recovery(recovered) => {
                 let Some(xid) = recovered.xid else { return };
                 for requester in [Side::Active, Side::Passive] {

@@ -19,11 +19,11 @@ use crate::source::{Given, InputSource, Show};
 
 const REPORT_HELP: &str = "\
 The page needs no other file and no network. It begins with the diagnosis ('rpcrdma diagnose'), and
-how long RPCs took, what was sent again, which rules were broken and what the capture lacks. Below
-are latency and load over time, the operations, clients, servers and files, the slowest RPCs packet
-by packet, calls without a reply, findings and connections. It shows at most 192 intervals of time,
-20 clients, servers and files, the first 200 rows of a long table, and 36 lines of what the ends of
-an RPC sent each other.
+how long RPCs took, which packets were retransmitted, which rules were broken and what the capture
+lacks. Below are latency and load over time, the operations, clients, servers and files, the slowest
+RPCs packet by packet, calls without a reply, findings and connections. It shows at most 192
+intervals of time, 20 clients, servers and files, the first 200 rows of a long table, and 36 lines
+of the sequence diagram of an RPC.
 With --since or --until, the page shows the RPCs that were under way in that time; the whole capture
 is read all the same, and setup, loss and gaps are judged by all of it.";
 
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     if !filters.selection.is_all() {
         report = report.of_selection();
     }
-    // RPCs, their packets, what was sent again, and what the checker judges by.
+    // RPCs, their packets, what was retransmitted, and what the checker judges by.
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
     let show = Show { all: true, any_time: true, whole: destination.is_file(), ..Show::report(quiet) };

@@ -19,28 +19,27 @@ use crate::source::{InputSource, Show};
 use crate::spool::write_record;
 
 const SLOW_HELP: &str = "\
-The phases of an RPC, as seen where the packets were captured. They add up to its latency:
-  call       the call's Send, from its first packet to its last
-  responder  no packet of the RPC, and the next was due from the responder
-  pull       RDMA Reads: data was on its way to the responder
-  push       RDMA Writes, from the first to the last
-  reply      the reply's Send, from its first packet to its last
-  requester  the same, due from the requester: the reply is in Read chunks that it has to read
-Retransmitting a captured packet does not start a new phase: time spent retransmitting a call
-counts as responder time. Packets that were lost before they were captured, or
-waited behind packets of other RPCs, make the phase before them longer.
-What was sent again for an RPC is said in the place of what happened in the phase that took
-longest, if that was most of it, and otherwise in a line of its own. Recovery lasts from the first
-copy of a packet, or from the next packet if the capture lacks that copy, until the packet is sent
-again. If the capture lacks both, it does not show when the recovery began, and that is not counted.
-Another line says for how long before the call no credit was free, if that was more than a tenth of
-the latency: as many calls of the requester waited as it had been granted credits, until the reply
-that let this call go. Whether it wanted to call earlier, the capture does not show.
-Where the capture was taken says which phases contain time in the network: at the requester,
-responder contains the way to the responder and back; at the responder, it is the responder's own
-time, and pull and requester contain the way to the requester and back. --captured-at says where;
-without it, a line below names the place if acknowledgements show it: those of one end, even the
-fastest, come much later than those of the other. Otherwise the network may be in any of them.
+The phases of an RPC at the capture point, which add up to its latency:
+  call        the call's Send, from its first packet to its last
+  server      no packet of the RPC; the next is due from the server
+  RDMA Read   the server reads data of the call from the client
+  RDMA Write  the server writes data of the reply to the client, from the first packet to the last
+  reply       the reply's Send, from its first packet to its last
+  client      no packet of the RPC; the client has to read the reply from Read chunks
+For callbacks, client and server change places. Retransmitting a captured packet does not start a
+new phase: time spent retransmitting a call counts as server time. If packets were lost before the
+capture point, or waited behind packets of other RPCs, the phase before them is longer.
+The line below an RPC says what happened in its longest phase. Retransmissions get a line of their
+own, unless they took most of that phase. Recovery lasts from the first transmission of a packet, or
+from the next packet if the capture lacks the first, until the packet is retransmitted. If the
+capture lacks both, the time of recovery is unknown and not counted.
+If the call had to wait for a credit for more than a tenth of the latency, another line says how
+long. The capture does not show whether the client wanted to call earlier.
+The capture point decides which phases contain time in the network: at the client, the server phase
+contains the round trip to the server; at the server, it is the server's own time, and RDMA Read and
+client contain the round trip to the client. --captured-at names the capture point. Without it, a
+line below names the point if acknowledgements show it: those of one end, even the fastest, come
+much later than those of the other. Otherwise any phase may contain the network.
 Calls without a reply are left out.
 A terminal of 100 columns or more also shows when the call was sent, of 120 the name of the file,
 of 150 client and server.";

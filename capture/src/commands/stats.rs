@@ -24,31 +24,31 @@ use crate::spool::write_record;
 const STATS_HELP: &str = "\
 What each end of a connection sent:
   packets          InfiniBand packets, or TCP segments for iWARP
-  retransmitted    packets that it sent again, and that the capture holds from before
-  replaced         packets that it sent again, and that the capture does not hold from before
+  retransmitted    retransmitted packets whose first transmission is in the capture
+  replaced         retransmitted packets whose first transmission is not in the capture
   early            packets captured before one with a lower number, and acknowledgements
                    captured before the packet that they acknowledge
-  sequence_errors  negative acknowledgements (NAK): it missed a packet. For iWARP, holes that
-                   it reported by duplicate acknowledgements
-  not_ready        'receiver not ready' (RNR NAK): it had no Receive posted
-  failed           operations that it refused for good
-  missed           packets that it sent and the capture does not hold
-  orphans          data packets of operations whose beginning the capture does not hold
+  sequence_errors  negative acknowledgements (NAK) for a lost packet. For iWARP, gaps reported
+                   by duplicate acknowledgements
+  not_ready        'receiver not ready' (RNR NAK): no Receive was posted
+  failed           operations that the end refused for good
+  missed           packets of the end that the capture lacks
+  unmatched        data packets of operations whose beginning the capture lacks
 Lines above these say if packets of one end only were captured, if the clock of the capture steps
 back, and how many InfiniBand packets belong to no reliable connection: CNP (congestion
 notifications), UC (unreliable connections), RD and UD (reliable and unreliable datagrams, except
 for connection management).
-None of these counts copies of packets, which the capture or the network made; how many there are
-is said above them, with what made the ends send packets again.
+None of these counts includes duplicates, which the capture or the network made of packets: the
+lines above count duplicates, and the causes of retransmissions.
 The arrow → marks the end that requested the connection, ← the other.
 
 With --interval, the columns are:
   seconds     from the first frame to the beginning of the interval
-  RPCs        those that ended in it, among them those without a reply, and those that failed
-  p50, p99    milliseconds that half of them, and 99 of 100, did not exceed
+  RPCs        RPCs that ended in the interval; of these, without a reply, and failed
+  p50, p99    median and 99th percentile of the latency, in milliseconds
   in flight   the mean number of calls that waited for a reply, and the most at a time
   grant       the credits that the last reply granted
-  limit s     seconds during which a requester had as many calls waiting as credits
+  limit s     seconds during which a client had as many calls waiting as credits
 Intervals without a message are printed as one. A terminal of fewer than 113 columns shows the
 columns up to 'failed', the latencies, the mean in flight and the grant.
 

@@ -23,10 +23,10 @@ The columns:
   calls       calls in the capture
   no reply    calls without a reply
   failed      RPCs that failed; NFS4ERR_MOVED is no failure
-  read        octets of file data in results, as of READ, however they were sent
-  written     octets of file data in arguments, as of WRITE
-  p50 ms      milliseconds that half of the RPCs did not exceed, to one in a hundred
-  p99 ms      milliseconds that 99 of 100 did not exceed
+  read        bytes of file data in results, as of READ, inline or by RDMA
+  written     bytes of file data in arguments, as of WRITE
+  p50 ms      median latency in milliseconds, to one in a hundred
+  p99 ms      99th percentile of the latency in milliseconds
   time        the share of the time of all RPCs: latencies, and the waits of calls without a reply
               to the end of the capture or of their connection
 A terminal of fewer than 100 columns does not show read and written.
@@ -34,8 +34,8 @@ A COMPOUND is counted by its first operation that does not just lead up to anoth
 GETATTR do. Its file is the one that this operation names, or else the current one. --by handle
 shows the CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was
 looked up, opened or created, if the capture shows that.
-No more than 1000 keys are counted apart at a time. If there are more, those that took the least
-time are counted as others, and one of them that comes back is counted from then on.
+At most 1000 rows are counted; the rest is one row, 'others': the rows that took the least time. A
+row that comes back from there is counted from then on.
 
 Examples:
   rpcrdma top nfs.pcap                              operations

@@ -137,12 +137,12 @@ fn comments_say_what_a_frame_is_for() {
     let comments = commented(&annotate(&transcode::capture("nfs41")).0);
     assert_eq!(
         comments[&693],
-        ["call 0x53d138ec: SEQUENCE PUTFH WRITE; reply in frame 763, latency 8.690 ms; RDMA Read of 65536 octets"]
+        ["call 0x53d138ec: SEQUENCE PUTFH WRITE; reply in frame 763, latency 8.690 ms; RDMA Read of 65536 bytes"]
     );
     assert_eq!(
         comments[&763],
-        ["reply 0x53d138ec: SEQUENCE PUTFH WRITE; call in frame 693, latency 8.690 ms; ms by phase: responder 5.077, \
-          pull 3.613"]
+        ["reply 0x53d138ec: SEQUENCE PUTFH WRITE; call in frame 693, latency 8.690 ms; ms by phase: server 5.077, \
+          RDMA Read 3.613"]
     );
     let [rpc, finding] = &comments[&32][..] else { panic!("{:?}", comments[&32]) };
     assert!(rpc.starts_with("reply 0x32d138ec: EXCHANGE_ID; call in frame 28,"), "{rpc}");
@@ -264,7 +264,7 @@ fn the_wireshark_profile_shows_comments_and_its_filters_select_frames() {
     let counts: Vec<_> = counts.iter().map(|(filter, count)| (filter.as_str(), count.unwrap())).collect();
     let loss = "frame.comment contains \"NAK\" || frame.comment contains \"time-out\"";
     let count = |begins: &str| counts.iter().find(|(filter, _)| filter.starts_with(begins)).unwrap().1;
-    assert_eq!(count("frame.comment contains \"sent again\""), 452);
+    assert_eq!(count("frame.comment contains \"retransmitted\""), 452);
     assert_eq!(count("frame.comment matches \"^reply .*latency [0-9]{3,}"), 5);
     assert_eq!(count("frame.comment matches \"^error "), 1);
     // 9 NAKs, 3 implied NAKs and 2 time-outs
@@ -283,7 +283,7 @@ fn what_was_lost_is_in_the_comments_that_tshark_shows() {
         let (file, _) = annotate(&transcode::capture(name));
         let events = events(name);
         for (text, is_of) in [
-            ("sent again", (|kind| kind.is_sent_again()) as fn(RecoveryKind) -> bool),
+            ("retransmitted", (|kind| kind.is_sent_again()) as fn(RecoveryKind) -> bool),
             ("NAK: a packet", |kind| kind == RecoveryKind::SequenceError),
             ("time-out: ", |kind| matches!(kind, RecoveryKind::TimedOut { .. })),
         ] {
@@ -313,7 +313,7 @@ fn comments_count_transmissions_by_packet_number() {
         if !is_packet || !matches!(data[42], 0..=0x0c | 0x16 | 0x17) {
             continue;
         }
-        // A Read request has as many numbers as its answer has packets of 1024 octets, and may be sent again for the last of them.
+        // A Read request has as many numbers as its answer has packets of 1024 octets, and may be retransmitted for the last of them.
         let number = u32::from_be_bytes([0, data[51], data[52], data[53]]);
         let numbers =
             if data[42] == 0x0c { u32::from_be_bytes(data[66..70].try_into().unwrap()).div_ceil(1024) } else { 1 };
@@ -322,7 +322,7 @@ fn comments_count_transmissions_by_packet_number() {
         }
         let times = times.entry((data[29], number)).or_default();
         *times += 1;
-        let of = comments.get(&frame).into_iter().flatten().find(|comment| comment.contains("sent again"));
+        let of = comments.get(&frame).into_iter().flatten().find(|comment| comment.contains("retransmitted"));
         let Some(comment) = of else {
             assert_eq!(*times, 1, "frame {frame}");
             continue;
@@ -330,7 +330,7 @@ fn comments_count_transmissions_by_packet_number() {
         // The capture lacks one more transmission.
         *times += u32::from(comment.contains("lacks the first"));
         let ending = ["th", "st", "nd", "rd"].get(*times as usize).unwrap_or(&"th");
-        assert!(comment.contains(&format!("sent again, {times}{ending} time")), "frame {frame}, {times}: {comment}");
+        assert!(comment.contains(&format!("retransmitted, {times}{ending} time")), "frame {frame}, {times}: {comment}");
         most = most.max(*times);
     }
     assert!(most >= 3, "{most}");
@@ -354,7 +354,7 @@ fn packets_of_rdma_are_counted_through() {
             other => panic!("{other}"),
         };
         let of = &comments[&frame.parse().unwrap()];
-        let counted = of.iter().filter(|comment| comment.starts_with("RDMA ") && !comment.contains("sent again"));
+        let counted = of.iter().filter(|comment| comment.starts_with("RDMA ") && !comment.contains("retransmitted"));
         assert_eq!(counted.count(), 1, "{of:?}");
         let rest = of.iter().find_map(|comment| comment.strip_prefix(expected)?.split_once(" of ")).unwrap();
         let (total, rpc) = rest.1.split_once(" of ").unwrap();

@@ -85,7 +85,7 @@ fn a_refused_reply_ends_its_rpc_when_finally_accepted() {
         assert_eq!(rpc.reply.as_ref().unwrap().stamp.frame, 8);
         let (phases, recovery) = (rpc.phases.unwrap(), rpc.recovery.as_ref().unwrap());
         assert_eq!((phases.responder, phases.reply, recovery.phases.reply), (100_000, 500_000_000, 500_000_000));
-        assert_eq!((recovery.naks + recovery.rnr_naks, recovery.resent_packets), (1, 1));
+        assert_eq!((recovery.naks + recovery.rnr_naks, recovery.retransmitted_packets), (1, 1));
         // The ladder has both copies, and the frames of the other signs.
         let mut frames: Vec<_> = rpc.steps.unwrap().packets.iter().map(|packet| packet.first.frame).collect();
         frames.dedup();
@@ -179,15 +179,15 @@ fn the_next_step_is_owed_by_whoever_accepted_the_last() {
     let number = trace.wire.client.next - 1;
     trace.at(100, &call);
     assert_eq!(owed(&trace.only()), (Owed::Reply, Delivery::Unknown));
-    // Sent again, and never acknowledged.
+    // Retransmitted, and never acknowledged.
     trace.at(500_000, &call).at(1_000_000, &call);
     assert_eq!(owed(&trace.only()), (Owed::Acknowledgement(3), Delivery::Unacknowledged { times: 3 }));
-    // Refused, and not sent again.
+    // Refused, and not retransmitted.
     let nak = trace.wire.not_ready(Server, number);
     trace.at(1_000_010, &[nak]);
     let (refused, _) = owed(&trace.only());
     assert!(matches!(refused, Owed::Call(refusal) if refusal.stamp.frame == 7));
-    // Sent again and accepted, and nothing since.
+    // Retransmitted and accepted, and nothing since.
     trace.at(1_100_000, &call).accept(1_100_010);
     assert_eq!(owed(&trace.only()), (Owed::Reply, Delivery::Accepted));
 }
@@ -361,7 +361,7 @@ fn a_retransmitted_part_counts_for_its_rpc() {
             assert_eq!(microseconds(rpc), Some(500_000), "{family:?}");
             let recovery = rpc.recovery.as_ref().unwrap();
             let resent = if is_before { 1 } else { 2 };
-            assert_eq!((recovery.timeouts, recovery.resent_packets), (1, resent), "{family:?} {is_before}");
+            assert_eq!((recovery.timeouts, recovery.retransmitted_packets), (1, resent), "{family:?} {is_before}");
             let steps = rpc.steps.as_ref().unwrap();
             let is_timeout = |packet: &&PacketRun| matches!(packet.recovery, Some(RecoveryKind::TimedOut { .. }));
             assert_eq!(steps.packets.iter().filter(is_timeout).count(), 1);
@@ -433,7 +433,7 @@ mod iwarp {
     }
 }
 
-/// Replies of a server over iWARP, of which segments are lost, late or sent again.
+/// Replies of a server over iWARP, of which segments are lost, late or retransmitted.
 mod iwarp_replies {
     use rpcrdma_dissector::Counts;
 
@@ -532,7 +532,7 @@ mod iwarp_replies {
         }
     }
 
-    /// Reply 2 was on its way, and so was the acknowledgement that would have said so, when it was sent again behind reply 0.
+    /// Reply 2 was on its way, and so was the acknowledgement that would have said so, when it was retransmitted behind reply 0.
     #[test]
     fn a_needless_retransmission_leaves_open_which_copy_arrived() {
         let mut replies = Replies::new(3);
@@ -607,7 +607,7 @@ mod iwarp_replies {
     }
 
     /// The client is next to where packets are captured: its report of the hole comes at once, and the segment that was missing is
-    /// late. With a later identification it was sent again.
+    /// late. With a later identification it was retransmitted.
     #[test]
     fn a_late_segment_after_its_gap_report_is_no_retransmission() {
         for is_late in [true, false] {
@@ -626,7 +626,7 @@ mod iwarp_replies {
     }
 }
 
-/// Two replies are refused together, and sent again one after the other.
+/// Two replies are refused together, and retransmitted one after the other.
 #[test]
 fn each_retransmitted_reply_counts_for_its_own_rpc() {
     let mut trace = Trace::new();
@@ -639,7 +639,7 @@ fn each_retransmitted_reply_counts_for_its_own_rpc() {
     let refusal = trace.wire.nak(Client, first);
     trace.at(200, &replies[0]).at(210, &replies[1]).at(220, &[refusal]);
     trace.at(500_200, &replies[0]).at(500_210, &replies[1]).acknowledge(500_220);
-    let resent = |transaction: &Transaction| transaction.recovery.as_ref().unwrap().resent_packets;
+    let resent = |transaction: &Transaction| transaction.recovery.as_ref().unwrap().retransmitted_packets;
     assert_eq!(trace.transactions().iter().map(resent).collect::<Vec<_>>(), [1, 1]);
 }
 

@@ -61,12 +61,12 @@ fn wrong_checksums_of_all_vain_retransmissions_are_the_cause() {
     trace.checksums(|packet, right| if is_clients(packet) { right ^ 1 } else { right });
     let diagnosis = diagnose(&trace.frames());
     let cause = &diagnosis.causes[0];
-    assert_eq!((cause.cause, cause.owner), ("wrong-checksum", Some("requester")));
+    assert_eq!((cause.cause, cause.owner), ("wrong-checksum", Some("client")));
     assert_eq!(cause.owner_address.as_deref(), Some("192.0.2.1"));
     let evidence = cause.evidence.join(" ");
     for words in [
         "Each of the 3 packets that 192.0.2.1 retransmitted in vain has a wrong ICRC, first in frame 5.",
-        "The adapter of 192.0.2.1 computes it wrongly, or something on the way to the capture changes packets.",
+        "The adapter of 192.0.2.1 computes the checksum wrongly, or something on the way to the capture changes packets.",
     ] {
         assert!(evidence.contains(words), "{evidence}");
     }
@@ -105,7 +105,7 @@ fn a_capture_that_lacks_checksums_accuses_nobody() {
             trace
         }] {
             trace.checksums(of);
-            assert_eq!(found(&trace), ["responder-unreachable"], "{name}");
+            assert_eq!(found(&trace), ["server-unreachable"], "{name}");
             without_set_up(&mut trace);
             assert!(!found(&trace).contains(&"wrong-checksum"), "{name} without a set-up");
         }
@@ -119,7 +119,7 @@ fn one_right_checksum_retransmitted_in_vain_clears_the_sender() {
     let wrong = |(_, packet): &mut (u64, Packet)| *packet.last_mut().unwrap() ^= 1;
     let places: Vec<_> = (trace.packets.len() - 4..trace.packets.len()).collect();
     places[..3].iter().for_each(|place| wrong(&mut trace.packets[*place]));
-    assert_eq!(found(&trace), ["responder-unreachable"]);
+    assert_eq!(found(&trace), ["server-unreachable"]);
     wrong(trace.packets.last_mut().unwrap());
     assert_eq!(found(&trace), ["wrong-checksum"]);
 }

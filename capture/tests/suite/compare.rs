@@ -1,4 +1,4 @@
-//! Captures side by side: the same one, slower and faster ones, and ones in which calls hang, fail or are sent again.
+//! Captures side by side: the same one, slower and faster ones, and ones in which calls hang, fail or are retransmitted.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -88,7 +88,7 @@ struct Read {
     /// Nanoseconds; `None` if it is never answered.
     latency: Option<u64>,
     fails: bool,
-    /// The server's adapter refuses the call, which is sent again.
+    /// The server's adapter refuses the call, which is retransmitted.
     is_resent: bool,
 }
 
@@ -342,8 +342,8 @@ fn retransmissions_are_a_regression() {
         (&read["before"]["faults"]["retransmitted"], &read["after"]["faults"]["retransmitted"]),
         (&json!(0), &json!(14))
     );
-    assert_eq!(lines[0]["after"]["packets_sent_again"], 14);
-    assert!(text.contains("RPCs with packets sent again 0 → 14 (p ≤ 0.001) worse"), "{text}");
+    assert_eq!(lines[0]["after"]["retransmitted_packets"], 14);
+    assert!(text.contains("RPCs with retransmissions 0 → 14 (p ≤ 0.001) worse"), "{text}");
     // As much loss as before is none.
     let (_, _, status) = compare_reads("as-lossy", &lossy, &lossy, &[]);
     assert_eq!(status, Some(0));
@@ -353,7 +353,7 @@ fn retransmissions_are_a_regression() {
     let (lines, text, status) = compare(&[healthy.to_str().unwrap(), lossy.to_str().unwrap()]);
     assert_eq!((status, &lines[0]["faults"]["retransmitted"]["outcome"]), (Some(1), &json!("worse")));
     assert_eq!(
-        (&lines[0]["before"]["packets_sent_again"], &lines[0]["after"]["packets_sent_again"]),
+        (&lines[0]["before"]["retransmitted_packets"], &lines[0]["after"]["retransmitted_packets"]),
         (&json!(0), &json!(452))
     );
     let read = operation(&lines, "NFSv4 READ");
@@ -363,7 +363,7 @@ fn retransmissions_are_a_regression() {
     // makes it a regression is the total.
     assert_eq!((&read["regression"], &lines[0]["regression"]), (&json!(false), &json!(true)));
     assert!(
-        text.contains("\n    may be chance, among 4 tests; RPCs with packets sent again 0 → 6 (p ≤ 0.01) worse"),
+        text.contains("\n    may be chance, among 4 tests; RPCs with retransmissions 0 → 6 (p ≤ 0.01) worse"),
         "{text}"
     );
 }
@@ -458,7 +458,7 @@ fn it_says_how_messages_travel_if_that_has_changed() {
     let (lines, text, _) = compare(&[plain.to_str().unwrap(), integrity.to_str().unwrap()]);
     // Under Kerberos integrity nothing may be reduced, so Read chunks become Position Zero Read chunks.
     assert!(
-        text.contains("\n    calls 2 short, 4 chunked → 2 short, 4 long; RDMA Read 33,601 → 33,764 octets per RPC\n"),
+        text.contains("\n    calls 2 short, 4 chunked → 2 short, 4 long; RDMA Read 33,601 → 33,764 bytes per RPC\n"),
         "{text}"
     );
     let write = operation(&lines, "NFSv4 WRITE");
@@ -468,7 +468,7 @@ fn it_says_how_messages_travel_if_that_has_changed() {
     let next = text.lines().skip_while(|line| !line.starts_with("NFSv4 GETATTR")).nth(1).unwrap();
     assert!(next.starts_with("NFSv4"), "{text}");
     let (_, text, _) = compare(&[errors.to_str().unwrap(), transcode::path("nfs3").to_str().unwrap()]);
-    let expected = "\n    no reply 4 → 0 (p > 0.05); failed 3 → 0 (p > 0.05); RDMA Write 2 → 0 octets per RPC\n";
+    let expected = "\n    no reply 4 → 0 (p > 0.05); failed 3 → 0 (p > 0.05); RDMA Write 2 → 0 bytes per RPC\n";
     assert!(text.contains(expected), "{text}");
 }
 

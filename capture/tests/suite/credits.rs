@@ -324,7 +324,7 @@ mod lost {
             self.packets.push((time, packet));
         }
 
-        /// The packet of this time is sent again.
+        /// The packet of this time is retransmitted.
         fn again(&mut self, time: u64, first: u64) {
             let (_, packet) = self.packets.iter().find(|(sent, _)| *sent == first).unwrap();
             self.packets.push((time, packet.clone()));

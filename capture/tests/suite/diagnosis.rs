@@ -37,8 +37,8 @@ pub(crate) const TIMED: [&str; 13] = [
     "receiver-not-ready",
     "distance",
     "delegation-recall",
-    "responder-slow",
-    "requester-slow",
+    "server-slow",
+    "client-slow",
     "slow-transfer",
     "congestion",
     "window",
@@ -48,8 +48,7 @@ pub(crate) const TIMED: [&str; 13] = [
 ];
 
 /// Causes of calls without a reply. They depend on all that follows, so no part of a capture has one that the whole lacks.
-pub(crate) const SILENT: [&str; 4] =
-    ["responder-silent", "responder-unreachable", "requester-silent", "requester-unreachable"];
+pub(crate) const SILENT: [&str; 4] = ["server-silent", "server-unreachable", "client-silent", "client-unreachable"];
 
 /// True for a cause that rests on RPCs. A cause of the capture stands, whatever is selected.
 pub(crate) fn is_of_rpcs(cause: &str) -> bool {
@@ -762,11 +761,11 @@ fn calls_behind_a_refused_one_blame_the_receiver_not_loss() {
     for pause in [1500, 700 * MILLISECOND] {
         let diagnosis = diagnose(&takes_half(ALONE, pause).records());
         let [cause] = &diagnosis.causes[..] else { panic!("{}", text(&diagnosis)) };
-        assert_eq!((cause.cause, cause.owner, cause.rpcs), ("receiver-not-ready", Some("responder"), Some(80)));
+        assert_eq!((cause.cause, cause.owner, cause.rpcs), ("receiver-not-ready", Some("server"), Some(80)));
         assert_eq!(cause.owner_address.as_deref(), Some("192.0.2.2"));
         let evidence = cause.evidence.join(" ");
         for words in [
-            "It had granted 32 credits, and taken 4 calls without an answer at most when it refused another",
+            "This end had granted 32 credits, and refused a call while at most 4 calls waited for an answer",
             "Of the 80 RPCs that waited, 60 were behind a refused one",
         ] {
             assert!(evidence.contains(words), "{evidence}");
@@ -842,19 +841,9 @@ fn credit_waits_are_judged_by_the_credits_of_that_time() {
     raised.grant = 2;
     raised.rpcs(0, 1, (0, 0), 100);
     for (scene, grant, owner, words) in [
-        (
-            dropped,
-            1,
-            "responder",
-            "the server had granted 1, and the client asked for 32: the server has to grant more",
-        ),
-        (
-            modest,
-            4,
-            "requester",
-            "the server had granted 4, and the client asked for 4: the client has to ask for more",
-        ),
-        (raised, 4, "responder", "the client asked for 32: the server has to grant more"),
+        (dropped, 1, "server", "the server had granted 1, and the client asked for 32: the server has to grant more"),
+        (modest, 4, "client", "the server had granted 4, and the client asked for 4: the client has to ask for more"),
+        (raised, 4, "server", "the client asked for 32: the server has to grant more"),
     ] {
         let diagnosis = diagnose(&credits_after(scene, grant, 200));
         let cause = diagnosis.causes.iter().find(|cause| cause.cause == "credits").expect("credits");
@@ -1082,21 +1071,21 @@ pub(crate) fn rows() -> Vec<Row> {
         row("two clocks, far apart", |_| ahead("nfs3", 2, 50_000_000), &["two-clocks"]),
         row("two clocks, iWARP", |_| ahead("iwarp_nfs41", 1, 50_000_000), &["two-clocks"]),
         row("two clocks and loss", |_| ahead("nfs41_lossy", 1, 5_000_000), &["two-clocks"]),
-        row("stuck server, one call", |load| stuck(load, 1), &["responder-silent"]),
-        row("stuck server, 30 calls", |load| stuck(load, 30), &["responder-silent"]),
+        row("stuck server, one call", |load| stuck(load, 1), &["server-silent"]),
+        row("stuck server, 30 calls", |load| stuck(load, 30), &["server-silent"]),
         row(
             "hangs in the lab",
             |_| transcode::capture("hangs"),
-            &["requester-unreachable", "responder-unreachable", "responder-silent"],
+            &["client-unreachable", "server-unreachable", "server-silent"],
         ),
-        row("link down", |load| unreachable(load, 4), &["responder-unreachable"]),
-        row("link down for long", |load| unreachable(load, 30), &["responder-unreachable"]),
+        row("link down", |load| unreachable(load, 4), &["server-unreachable"]),
+        row("link down for long", |load| unreachable(load, 30), &["server-unreachable"]),
         row("wrong checksums", |load| wrong_checksums(load, 4), &["wrong-checksum"]),
         row("wrong checksums for long", |load| wrong_checksums(load, 30), &["wrong-checksum"]),
-        row("stopped client", |load| client_that_stopped(load, false), &["requester-silent"]),
-        row("reply not read", unread_reply, &["requester-silent"]),
-        row("stopped client, server gave up", |load| client_that_stopped(load, true), &["requester-silent"]),
-        row("client gone, server gave up", client_gone, &["requester-unreachable"]),
+        row("stopped client", |load| client_that_stopped(load, false), &["client-silent"]),
+        row("reply not read", unread_reply, &["client-silent"]),
+        row("stopped client, server gave up", |load| client_that_stopped(load, true), &["client-silent"]),
+        row("client gone, server gave up", client_gone, &["client-unreachable"]),
         row("no Receive for a reply", |load| reply_refused(load, 1, false), &["reply-refused"]),
         row(
             "no Receive for a reply, server gave up",
@@ -1105,15 +1094,15 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row("server ends connections", |_| situations::tries(mount::Carrier::Roce), &["retried"]),
         row("server ends connections, iWARP", |_| situations::tries(mount::Carrier::Iwarp), &["retried"]),
-        row("server stopped", |load| server_stopped(load, Some(8)), &["server-not-listening", "responder-silent"]),
-        row("server gone", |load| server_stopped(load, None), &["connect-unanswered", "responder-silent"]),
-        row("server drops connections", dropped_connections, &["flapping", "responder-silent"]),
-        row("client gives connections up", given_up_connections, &["flapping", "responder-unreachable"]),
+        row("server stopped", |load| server_stopped(load, Some(8)), &["server-not-listening", "server-silent"]),
+        row("server gone", |load| server_stopped(load, None), &["connect-unanswered", "server-silent"]),
+        row("server drops connections", dropped_connections, &["flapping", "server-silent"]),
+        row("client gives connections up", given_up_connections, &["flapping", "server-unreachable"]),
         row("server down", |_| requests_alone(20049, Some(8)), &["server-not-listening"]),
         row(
             "server stopped, and refuses",
             |load| server_stopped(load, Some(10)),
-            &["connection-refused", "responder-silent"],
+            &["connection-refused", "server-silent"],
         ),
         row("server refuses", |_| requests_alone(20049, Some(28)), &["connection-refused"]),
         row("server not there", |_| requests_alone(20049, None), &["connect-unanswered"]),
@@ -1135,20 +1124,20 @@ pub(crate) fn rows() -> Vec<Row> {
         row("no Receives", |load| not_ready(load, 50), &["receiver-not-ready"]),
         row("few Receives", |load| not_ready(load, 5), &["receiver-not-ready"]),
         row("four Receives for eight calls", |load| takes_half(load, 1500), &["receiver-not-ready"]),
-        row("slow server", |_| transcode::capture("delays"), &["responder-slow"]),
-        row("slow server, one call", |load| slow_server(load, 1, 600 * MILLISECOND), &["responder-slow"]),
-        row("slow server, most calls", |load| slow_server(load, 100, 50 * MILLISECOND), &["responder-slow"]),
+        row("slow server", |_| transcode::capture("delays"), &["server-slow"]),
+        row("slow server, one call", |load| slow_server(load, 1, 600 * MILLISECOND), &["server-slow"]),
+        row("slow server, most calls", |load| slow_server(load, 100, 50 * MILLISECOND), &["server-slow"]),
         row("slow network", |_| transcode::capture("network_requester"), &["distance"]),
         row("slow network, iWARP", |_| transcode::capture("iwarp_network_requester"), &["distance", "loss"]),
         row("distant server", |load| distant_server(load, 200), &["distance"]),
-        row("distant and slow server", |load| distant_server(load, 60 * MILLISECOND), &["responder-slow", "distance"]),
-        row("one slow client's server", |load| one_bad_client(load, false), &["responder-slow"]),
+        row("distant and slow server", |load| distant_server(load, 60 * MILLISECOND), &["server-slow", "distance"]),
+        row("one slow client's server", |load| one_bad_client(load, false), &["server-slow"]),
         row("recall answered late", |load| recalls::answered_late(load, true), &["delegation-recall"]),
         row("recall answered late, no DELEGRETURN", |load| recalls::answered_late(load, false), &["delegation-recall"]),
         row("delegation returned late", recalls::returned_late, &["delegation-recall"]),
         row("recall never answered", recalls::never_answered, &["delegation-recall"]),
-        row("slow client", |load| slow_client(load, 20, 50 * MILLISECOND), &["requester-slow"]),
-        row("slow client, one call", |load| slow_client(load, 1, 900 * MILLISECOND), &["requester-slow"]),
+        row("slow client", |load| slow_client(load, 20, 50 * MILLISECOND), &["client-slow"]),
+        row("slow client, one call", |load| slow_client(load, 1, 900 * MILLISECOND), &["client-slow"]),
         row("client's data pauses", |_| Transfers::by(Client).paused().records(), &["slow-transfer"]),
         row("server's data pauses", |_| Transfers::by(Server).paused().records(), &["slow-transfer"]),
         row(
@@ -1236,8 +1225,8 @@ fn the_way_is_no_fault_of_an_end() {
     assert_eq!((cause.waiting_ns, diagnosis.waiting_ns), (Some(30 * 20_000_000), 30 * 20_200_000));
     let both = diagnose(&distant_server(ALONE, 60 * MILLISECOND).records());
     let times: Vec<_> = both.causes.iter().map(|cause| (cause.owner, cause.waiting_ns)).collect();
-    assert_eq!(times, [(Some("responder"), Some(30 * 60_000_000)), (Some("network"), Some(30 * 20_000_000))]);
-    assert!(!text(&both).contains("The way to it and back is part of that"));
+    assert_eq!(times, [(Some("server"), Some(30 * 60_000_000)), (Some("network"), Some(30 * 20_000_000))]);
+    assert!(!text(&both).contains("This includes the round trip"));
 }
 
 /// Two captures merged by time, as mergecap does; those of the second host have a clock that is so many microseconds ahead of what it was.
@@ -1278,9 +1267,9 @@ fn a_file_of_both_ends_says_what_each_end_saw() {
 fn commands_say_at_which_of_two_ends_latencies_are() {
     let path = env::temp_dir().join(format!("rpcrdma-both-{}.pcap", process::id()));
     for (ahead, whose) in [
-        (0, "those at the responder"),
-        (790_700, "from the call at the requester to the reply at the responder"),
-        (1_600_000, "those at the requester"),
+        (0, "those at the server"),
+        (790_700, "from the call at the client to the reply at the server"),
+        (1_600_000, "those at the client"),
     ] {
         let frames = merged(["network_requester", "network_responder"], ahead);
         fs::write(&path, transcode::write_pcap(&frames, Pcap { nanoseconds: true, ..Pcap::default() })).unwrap();
@@ -1311,7 +1300,7 @@ fn a_mirror_that_doubles_is_not_both_ends() {
 
 #[test]
 fn one_bad_client_of_several_is_named() {
-    for (is_lossy, cause) in [(true, "loss"), (false, "responder-slow")] {
+    for (is_lossy, cause) in [(true, "loss"), (false, "server-slow")] {
         let diagnosis = diagnose(&one_bad_client(ALONE, is_lossy).records());
         let [found] = &diagnosis.causes[..] else { panic!("{diagnosis:?}") };
         assert_eq!((found.cause, found.client.as_deref()), (cause, Some("192.0.2.13")));
@@ -1334,7 +1323,7 @@ fn shares_are_parts_of_all_waiting() {
     let cause = &diagnosis.causes[0];
     assert_eq!(
         (cause.waiting_ns, cause.owner, cause.owner_address.as_deref()),
-        (Some(10 * SECOND * 1000), Some("responder"), Some("192.0.2.2"))
+        (Some(10 * SECOND * 1000), Some("server"), Some("192.0.2.2"))
     );
     assert_eq!(diagnosis.without_reply, 1);
 }
@@ -1355,13 +1344,13 @@ fn a_refused_reply_blames_the_client_without_receive_buffer() {
         &diagnosis,
         "reply-refused",
         &[
-            "The requester's adapter had no receive buffer for the reply, and refused it. It sent 'receiver not ready' (RNR NAK) \
-             3 times. A requester has to post a receive buffer (Receive) for each call before it sends the call.",
+            "The client's adapter had no receive buffer for the reply, and refused it. The adapter sent 'receiver not ready' (RNR NAK) \
+             3 times. A client has to post a receive buffer (Receive) for each call before it sends the call.",
             "The server 192.0.2.2 ended the connection 3.00 s after the call (DREQ in frame 212).",
         ],
     );
     let cause = &diagnosis.causes[0];
-    assert_eq!((cause.owner, cause.owner_address.as_deref()), (Some("requester"), Some("192.0.2.10")));
+    assert_eq!((cause.owner, cause.owner_address.as_deref()), (Some("client"), Some("192.0.2.10")));
     assert!(
         diagnosis.causes[1].evidence[0].starts_with("reply-not-ready, by 192.0.2.10, once"),
         "{}",
@@ -1375,9 +1364,9 @@ fn a_silent_server_is_named_with_its_later_rejections() {
     let ended = "The server 192.0.2.2 ended the connection 3.00 ms after the call (DREQ in frame 206).";
     assert_evidence(
         &diagnosis,
-        "responder-silent",
+        "server-silent",
         &[
-            "Accepted by the responder's adapter, or acted on, and not answered.",
+            "The server's adapter received the call; the server did not answer.",
             ended,
             "Since then the server has rejected 5 connection requests: nothing listens on the port.",
         ],
@@ -1395,7 +1384,7 @@ fn a_silent_server_is_named_with_its_later_rejections() {
     let diagnosis = diagnose(&server_stopped(ALONE, None).records());
     assert_evidence(
         &diagnosis,
-        "responder-silent",
+        "server-silent",
         &[ended, "Since then the client has sent 5 connection requests, and got no answer."],
     );
     let unanswered = "192.0.2.10 sent 192.0.2.2 5 connection requests to port 20049 within 12.0 s, and got no answer, up to the end of the \
@@ -1407,7 +1396,7 @@ fn a_silent_server_is_named_with_its_later_rejections() {
 #[test]
 fn a_client_that_could_connect_again_is_no_lasting_cause() {
     for (rejections, expected) in
-        [(0, &["responder-silent"][..]), (1, &["responder-silent"]), (2, &["responder-silent", "connection-refused"])]
+        [(0, &["server-silent"][..]), (1, &["server-silent"]), (2, &["server-silent", "connection-refused"])]
     {
         let mut scene = Scene::healthy();
         scene.call(0, SECOND);
@@ -1429,7 +1418,7 @@ fn a_client_that_could_connect_again_is_no_lasting_cause() {
     }
 }
 
-/// A request that was sent again and then answered, confirmed or replied to unseen is no unanswered one; one that has waited for less
+/// A request that was retransmitted and then answered, confirmed or replied to unseen is no unanswered one; one that has waited for less
 /// than a second may still be answered.
 #[test]
 fn a_request_that_may_have_been_answered_is_not_unanswered() {
@@ -1438,7 +1427,7 @@ fn a_request_that_may_have_been_answered_is_not_unanswered() {
         let request = scene.wires[0].request(&[]);
         scene.at(time, &[request]);
     };
-    // Sent again after two seconds and answered then.
+    // Retransmitted after two seconds and answered then.
     let mut scene = Scene::new(1, &SENDS_OF_4096);
     scene.packets.clear();
     request(&mut scene, 0);
@@ -1471,7 +1460,7 @@ fn a_request_that_may_have_been_answered_is_not_unanswered() {
     scene.until(10 * SECOND);
     let diagnosis = diagnose(&scene.records());
     assert_eq!(causes(&diagnosis), ["connect-unanswered"]);
-    assert_eq!(diagnosis.causes[0].owner, Some("responder"));
+    assert_eq!(diagnosis.causes[0].owner, Some("server"));
 }
 
 /// The server's address moves to another adapter at 5 s, as gratuitous ARP says, and the client's requests get no answer.
@@ -1494,10 +1483,10 @@ fn a_moved_address_is_named_if_nothing_is_answered() {
     let (time_ns, length) = (frames[place].time_ns - SECOND * 1000, data.len() as u32);
     frames.insert(place, Record { time_ns, link: 1, data, length });
     let diagnosis = diagnose(&frames);
-    assert_eq!(causes(&diagnosis), ["connect-unanswered", "responder-unreachable"]);
+    assert_eq!(causes(&diagnosis), ["connect-unanswered", "server-unreachable"]);
     let moved = "192.0.2.2 moved to another MAC address at 00:00:05 UTC: 02:00:00:00:00:ee, before 02:00:00:00:00:02 \
                  (announced in frame 208).";
-    for cause in ["connect-unanswered", "responder-unreachable"] {
+    for cause in ["connect-unanswered", "server-unreachable"] {
         assert_evidence(&diagnosis, cause, &[moved]);
     }
 }
@@ -1514,13 +1503,13 @@ fn a_brief_wait_at_the_end_is_no_cause() {
 
 #[test]
 fn a_server_that_answered_as_late_before_may_still_answer() {
-    for (age, expected) in [(5, &[][..]), (7, &["responder-silent"])] {
+    for (age, expected) in [(5, &[][..]), (7, &["server-silent"])] {
         let mut scene = Scene::healthy();
         scene.rpcs(0, 1, (SECOND, 0), 3 * SECOND);
         scene.call(0, 5 * SECOND);
         scene.until((5 + age) * SECOND);
         let found = diagnose(&scene.records());
-        let found: Vec<_> = causes(&found).into_iter().filter(|cause| *cause != "responder-slow").collect();
+        let found: Vec<_> = causes(&found).into_iter().filter(|cause| *cause != "server-slow").collect();
         assert_eq!(found, expected, "{age}");
     }
 }
@@ -1562,7 +1551,7 @@ fn replies_to_earlier_calls_arrive_after_missing_packets() {
         &said,
         &[
             "1 time-out (2383.977 ms, frame 77), 1 NAK",
-            "1 loss, and 1 packet out of order or lost (1 NAK, 1 time-out); 61 packets were sent again",
+            "1 loss, and 1 packet out of order or lost (1 NAK, 1 time-out); 61 packets were retransmitted",
             "One of them had waited for at least 2.39 s when its reply came in frame 130.",
         ],
     );
@@ -1735,12 +1724,12 @@ fn the_capture_point_names_the_connections_that_show_it() {
     scene.rpcs(1, 3, (SECOND, MILLISECOND), 200);
     scene.rpcs(2, 3, (SECOND, MILLISECOND), 200);
     let diagnosis = diagnose(&scene.records());
-    assert_eq!((&diagnosis.captured_at[..], diagnosis.captured_at_connections), (&["requester"][..], 1));
+    assert_eq!((&diagnosis.captured_at[..], diagnosis.captured_at_connections), (&["client"][..], 1));
     let words = text(&diagnosis).replace('\n', " ");
-    assert!(words.contains("3 connections, captured at the requester (known of 1 of 3 connections)"), "{words}");
+    assert!(words.contains("3 connections, captured at the client (known of 1 of 3 connections)"), "{words}");
     // Of all connections.
     let words = text(&diagnose(&transcode::capture("network_requester"))).replace('\n', " ");
-    assert!(words.contains("1 connection, captured at the requester ") && !words.contains("known of"), "{words}");
+    assert!(words.contains("1 connection, captured at the client ") && !words.contains("known of"), "{words}");
 }
 
 /// An end that owns a cause is in the record if the end is the only one of its role, and if the evidence names no other.
@@ -1752,8 +1741,8 @@ fn an_end_that_evidence_names_is_in_the_record() {
     let (mut wrong, mut named) = (Vec::new(), BTreeSet::new());
     for (name, frames) in captures {
         let diagnosis = diagnose(&frames);
-        for cause in diagnosis.causes.iter().filter(|cause| matches!(cause.owner, Some("requester" | "responder"))) {
-            let only = if cause.owner == Some("requester") { &diagnosis.client } else { &diagnosis.server };
+        for cause in diagnosis.causes.iter().filter(|cause| matches!(cause.owner, Some("client" | "server"))) {
+            let only = if cause.owner == Some("client") { &diagnosis.client } else { &diagnosis.server };
             let evidence = cause.evidence.join(" ");
             let words = evidence.split([' ', ',', ';', ':']).map(|word| word.trim_end_matches('.'));
             let ends: BTreeSet<&str> = words.filter(|word| word.parse::<std::net::IpAddr>().is_ok()).collect();
@@ -1772,6 +1761,8 @@ fn an_end_that_evidence_names_is_in_the_record() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let of_ends = [
+        "client-silent",
+        "client-slow",
         "connection-refused",
         "credits",
         "delegation-recall",
@@ -1780,10 +1771,6 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "protocol",
         "receiver-not-ready",
         "reply-refused",
-        "requester-silent",
-        "requester-slow",
-        "responder-silent",
-        "responder-slow",
         "retried",
         "server-not-listening",
         "slow-transfer",
@@ -1797,14 +1784,14 @@ fn an_end_that_evidence_names_is_in_the_record() {
 #[test]
 fn small_sends_are_of_the_end_that_announced_them() {
     for (client, server, owner, address) in [
-        (SENDS_OF_1024, SENDS_OF_4096, Some("requester"), Some("192.0.2.10")),
-        (SENDS_OF_4096, SENDS_OF_1024, Some("responder"), Some("192.0.2.2")),
+        (SENDS_OF_1024, SENDS_OF_4096, Some("client"), Some("192.0.2.10")),
+        (SENDS_OF_4096, SENDS_OF_1024, Some("server"), Some("192.0.2.2")),
         (SENDS_OF_1024, SENDS_OF_1024, None, None),
     ] {
         let diagnosis = diagnose(&small_sends_of(ALONE, &client, &server).records());
         let [cause] = &diagnosis.causes[..] else { panic!("{}", text(&diagnosis)) };
         assert_eq!((cause.cause, cause.owner, cause.owner_address.as_deref()), ("small-sends", owner, address));
-        let by = address.map_or(" octets. ".to_owned(), |address| format!(" octets, as {address} announced. "));
+        let by = address.map_or(" bytes. ".to_owned(), |address| format!(" bytes, as {address} announced. "));
         assert!(cause.evidence[0].contains(&by), "{:?}", cause.evidence);
     }
 }
@@ -1824,8 +1811,8 @@ fn the_ends_of_connection_requests_are_in_the_record() {
 #[test]
 fn a_server_that_refuses_the_first_call_posted_no_receive() {
     let evidence = evidence(&not_ready(ALONE, 50).records());
-    let words = "It had granted 32 credits, and refused calls when no other call waited for an answer: it had no Receive posted at all \
-                 then, so it posts Receives too late.";
+    let words = "This end had granted 32 credits, and refused calls although no other call waited: no Receive was posted at all, \
+                 so this end posts Receives too late.";
     assert!(evidence.contains(words), "{evidence}");
 }
 
@@ -1834,8 +1821,8 @@ const CUT_DIFFERS: [(&str, &[&str]); 6] = [
     // The header of a call ends behind its first 256 octets, so the call does not show its RPC: that is asked for.
     ("errors", &["protocol", "cut", "errors"]),
     // The checksum is at the end of a packet.
-    ("situations/call_wrong_icrc", &["responder-unreachable"]),
-    ("situations/reply_wrong_icrc", &["requester-unreachable"]),
+    ("situations/call_wrong_icrc", &["server-unreachable"]),
+    ("situations/reply_wrong_icrc", &["client-unreachable"]),
     // Inline thresholds are in private data, which ends at octet 270 of its frame.
     ("situations/read_again_after_later_responses", &["loss", "protocol"]),
     ("situations/reply_behind_write_refused", &["loss"]),
@@ -1885,7 +1872,7 @@ fn exit_statuses_stay_with_256_octets_per_packet() {
 fn the_advice_about_a_cut_exceeds_what_was_captured() {
     let frames = transcode::capture("errors");
     for (octets, advice) in
-        [(100, "at least 256 octets of each packet (tcpdump -s 256)"), (256, "whole packets (tcpdump -s 0)")]
+        [(100, "at least 256 bytes of each packet (tcpdump -s 256)"), (256, "whole packets (tcpdump -s 0)")]
     {
         let diagnosis = diagnose(&transcode::cut(&frames, octets));
         let cut = diagnosis.causes.iter().find(|cause| cause.cause == "cut").unwrap();
@@ -1905,7 +1892,7 @@ fn a_cause_record_names_the_end_with_most_time() {
     scene.acknowledge(0, Client, 10 * SECOND + 5);
     scene.until(12 * SECOND);
     let diagnosis = diagnose(&scene.records());
-    let silent = diagnosis.causes.iter().find(|cause| cause.cause == "responder-silent").unwrap();
+    let silent = diagnosis.causes.iter().find(|cause| cause.cause == "server-silent").unwrap();
     // 11 of 13 seconds are those of the server.
     assert_eq!(silent.owner_address.as_deref(), Some("192.0.2.2"), "{}", text(&diagnosis));
 }
@@ -1928,7 +1915,7 @@ fn assert_says(evidence: &str, sentences: &[&str]) {
     }
 }
 
-/// Calls that are sent again after these delays, in milliseconds: from 1,000 to 1,700, from 1,200 to 1,900 and from 5,000 to 5,600, each
+/// Calls that are retransmitted after these delays, in milliseconds: from 1,000 to 1,700, from 1,200 to 1,900 and from 5,000 to 5,600, each
 /// on a connection of its own. So RPCs are delayed for 2,000 in all, and the mount for 900 and 600.
 #[test]
 fn overlapping_delays_count_once_for_the_mount() {
@@ -1953,8 +1940,8 @@ fn overlapping_delays_count_once_for_the_mount() {
     assert_says(
         &loss.evidence.join("\n"),
         &[
-            "Recovery delayed 3 RPCs by up to 700 ms; 2.00 s added up. At least one was delayed for 1.50 s of the 10.0 s of \
-             the capture.",
+            "Retransmission delayed 3 RPCs, the longest by 700 ms; 2.00 s in total. For 1.50 s of the 10.0 s of \
+             the capture, at least one was delayed.",
         ],
     );
     // None at the same time as another.
@@ -1963,13 +1950,13 @@ fn overlapping_delays_count_once_for_the_mount() {
     assert_eq!((loss.waiting_ns, loss.disturbed_ns), (Some(2_000_000_000), Some(2_000_000_000)));
     assert_says(
         &loss.evidence.join("\n"),
-        &["Recovery delayed 3 RPCs by up to 700 ms; 2.00 s in all, one after the other."],
+        &["Retransmission delayed 3 RPCs, the longest by 700 ms; 2.00 s in total, one after the other."],
     );
     // A single RPC.
     let diagnosis = scene(&[(1000, 1700)]);
     let loss = &diagnosis.causes[0];
     assert_eq!((loss.waiting_ns, loss.disturbed_ns), (Some(700_000_000), Some(700_000_000)));
-    assert_says(&loss.evidence.join("\n"), &["Recovery delayed 1 RPC by 700 ms."]);
+    assert_says(&loss.evidence.join("\n"), &["Retransmission delayed 1 RPC by 700 ms."]);
     // Of a cause that is no loss, it is not known.
     assert_eq!(diagnose(&one_bad_client(ALONE, false).records()).causes[0].disturbed_ns, None);
 }
@@ -1980,10 +1967,10 @@ fn the_capture_shows_on_which_side_packets_were_lost() {
     assert_says(
         &evidence,
         &[
-            "20 losses (20 time-outs); 20 packets were sent again.",
-            "From 192.0.2.13 to 192.0.2.2: 20 packets sent again after 20 losses between the capture and 192.0.2.2 or of an \
+            "20 losses (20 time-outs); 20 packets were retransmitted.",
+            "From 192.0.2.13 to 192.0.2.2: 20 packets retransmitted after 20 losses between the capture point and 192.0.2.2 or of an \
              acknowledgement.",
-            "Where the capture was made is not known.",
+            "The capture point is not known.",
         ],
     );
 }
@@ -1996,10 +1983,10 @@ fn losses_are_counted_beside_their_retransmissions() {
     assert_says(
         &evidence,
         &[
-            "14 losses (9 NAKs, 3 implied NAKs, 2 time-outs); 452 packets were sent again, also those that followed a lost one.",
-            "From 192.0.2.1 to 192.0.2.2: 399 packets sent again after 11 losses: 10 between 192.0.2.1 and the capture, 1 on an \
+            "14 losses (9 NAKs, 3 implied NAKs, 2 time-outs); 452 packets were retransmitted, including packets that followed a lost one.",
+            "From 192.0.2.1 to 192.0.2.2: 399 packets retransmitted after 11 losses: 10 between 192.0.2.1 and the capture point, 1 on an \
              unknown side.",
-            "From 192.0.2.2 to 192.0.2.1: 53 packets sent again after 3 losses between 192.0.2.2 and the capture.",
+            "From 192.0.2.2 to 192.0.2.1: 53 packets retransmitted after 3 losses between 192.0.2.2 and the capture point.",
         ],
     );
 }
@@ -2010,9 +1997,9 @@ fn the_longest_delay_is_named_with_file_and_frame() {
     assert_says(
         &evidence,
         &[
-            "Recovery delayed 9 RPCs by up to 2.41 s",
-            "; 7.14 s added up. At least one was delayed for ",
-            " of the 19.6 s of the capture.",
+            "Retransmission delayed 9 RPCs, the longest by 2.41 s",
+            "; 7.14 s in total. For ",
+            " of the 19.6 s of the capture, at least one was delayed.",
             "The longest delay: NFSv4 READ of w.bin in frame 1169, which took 2.41 s: ",
             "1 time-out (2383.977 ms, frame 1446)",
         ],
@@ -2024,8 +2011,8 @@ fn the_longest_delay_is_named_with_file_and_frame() {
 fn time_of_an_end_is_no_fault_under_packet_loss() {
     let diagnosis = diagnose(&transcode::capture("iwarp_nfs3_lossy"));
     let evidence = diagnosis.causes[0].evidence.join(" ");
-    let expected = "For 1 RPC with packets that were sent again, counted above too, the ends took 216 ms besides; recovery may \
-                    be part of that.";
+    let expected = "1 RPC with retransmitted packets, counted above too, waited another 216 ms for client or server; \
+                    retransmission may be part of that.";
     assert!(evidence.contains(expected), "{evidence}");
     // 7 with a known delay, this one of them, and 2 without.
     assert_eq!(diagnosis.causes[0].rpcs, Some(9));

@@ -222,7 +222,7 @@ fn a_missed_write_packet_spoils_only_its_rpc() {
         assert_read(&found, 2, &octets(2, 2000));
         assert_nulls(&found, 10..60);
         let counts = found.reports[0].counts.passive;
-        assert_eq!((counts.missed, counts.orphans), (1, if lost == 0 { 4 } else { 0 }));
+        assert_eq!((counts.missed, counts.unmatched), (1, if lost == 0 { 4 } else { 0 }));
         assert_eq!(found.messages.len(), 104);
     }
 }
@@ -295,7 +295,7 @@ fn a_reply_whose_call_was_missed_is_not_guessed() {
     let found = dissect(&without(&trace, &[3]));
     assert!(found.only_rpc(1).call.is_none());
     assert_eq!(why(&found.only_rpc(1).reply), NotRebuilt::CallMissing);
-    assert_eq!(found.reports[0].unclaimed, 1, "one RDMA Write");
+    assert_eq!(found.reports[0].unmatched_transfers, 1, "one RDMA Write");
     assert_nulls(&found, 10..60);
 }
 
@@ -373,7 +373,7 @@ fn a_packet_that_was_refused_has_not_arrived() {
         let number = wire.client.next;
         let lost = wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3)));
         trace.push(refuse(&mut wire, Server, number));
-        assert_eq!(dissect(&trace).reports[0].counts.active.missed, 1, "the capture ends before it is sent again");
+        assert_eq!(dissect(&trace).reports[0].counts.active.missed, 1, "the capture ends before it is retransmitted");
         // However much comes before it does.
         let next = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
         trace.extend(next.clone());
@@ -423,7 +423,7 @@ fn a_write_that_comes_late_lands_in_its_own_place() {
     let late = trace.remove(5);
     trace.insert(120, late);
     let found = dissect(&trace);
-    assert_eq!(found.reports[0].counts.passive.orphans, 1, "it is not placed, as the memory may serve another call");
+    assert_eq!(found.reports[0].counts.passive.unmatched, 1, "it is not placed, as the memory may serve another call");
     assert_eq!(why(&found.only_rpc(1).reply), missing(ChunkName::Write(0), 1024, 5000));
     assert_read(&found, 2, &other);
 }
@@ -787,7 +787,7 @@ fn refused_packets_count_if_finally_accepted() {
     let sends: Vec<_> =
         (1..5).map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0)).collect();
     trace.extend([sends[0].clone(), wire.nak(Server, 101), sends[2].clone(), sends[3].clone()]);
-    // All is sent again, which the capture misses.
+    // All is retransmitted, which the capture misses.
     trace.push(wire.ack_all(Server));
     for xid in 1..5 {
         trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
@@ -809,7 +809,7 @@ fn beyond_4096_refused_packets_the_last_are_dropped() {
     trace.push(wire.nak(Server, lost));
     trace.extend(wire.send(Client, &octets(1, 4200 * 256)));
     let found = dissect(&trace);
-    assert_eq!(found.reports[0].counts.active.orphans, 104);
+    assert_eq!(found.reports[0].counts.active.unmatched, 104);
 }
 
 #[test]
@@ -874,7 +874,7 @@ fn a_last_response_does_not_end_another_request() {
         trace.extend(rpc[6..].iter().cloned());
         let found = dissect(&trace);
         assert_eq!(why(&found.only_rpc(1).call), missing(ChunkName::Read(WRITE3_POSITION), captured, 4096), "{again}");
-        assert_eq!(found.reports[0].counts.active.orphans, 1);
+        assert_eq!(found.reports[0].counts.active.unmatched, 1);
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) const ALL_CLEAR: [&str; 9] = [
     "every call was answered",
     "Every call has its reply",
     "No rule of the protocol is broken",
-    "No captured packet was sent again",
+    "No captured packet was retransmitted",
     "nothing is missing from the capture",
     "Nothing stands out",
 ];
@@ -123,7 +123,7 @@ fn a_call_of_a_missing_direction_may_have_been_answered() {
     assert_eq!((summary["type"].as_str(), calls.len()), (Some("summary"), 69));
     for call in calls {
         assert_eq!((&call["owed"], &call["owed_by"]), (&json!("unknown"), &Value::Null));
-        assert_eq!(call["owed_unknown"], "the capture holds no packet of the responder");
+        assert_eq!(call["owed_unknown"], "the capture holds no packet of the end that was called");
     }
     let text = stdout(&run(&["pending", "-q", &path])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("not known whether it was answered: the capture holds no packet of 192.0.2.1"), "{text}");

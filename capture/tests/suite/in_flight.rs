@@ -203,15 +203,15 @@ fn what_waits_behind_a_lost_segment_waits_for_the_network() {
                 let waited = cause.waiting_ns.unwrap();
                 let expected = rpcs * 300_000_000;
                 assert!((expected - 1_300_000..=expected).contains(&waited), "{waited}, not {expected} {shown}");
-                assert!(shown.contains(&format!("Recovery delayed {rpcs} RPCs by up to 300 ms")), "{shown}");
+                assert!(shown.contains(&format!("Retransmission delayed {rpcs} RPCs, the longest by 300 ms")), "{shown}");
                 // The reports of the hole and the time-out are of one loss.
-                assert!(shown.contains("   1 loss (1 NAK, 1 time-out); 1 packet was sent again."), "{shown}");
+                assert!(shown.contains("   1 loss (1 NAK, 1 time-out); 1 packet was retransmitted."), "{shown}");
             }
         }
     }
 }
 
-/// RoCE: thirty times, a call overtakes another one, which the server reports as missing: before that comes, or after. Both are sent again.
+/// RoCE: thirty times, a call overtakes another one, which the server reports as missing: before that comes, or after. Both are retransmitted.
 fn overtaken(is_reported_first: bool) -> Vec<Record> {
     let mut trace = Trace::new();
     for xid in 1..=50 {
@@ -244,8 +244,8 @@ fn packets_that_overtake_one_another_are_no_losses() {
         assert_eq!((cause.cause, cause.owner), ("loss", Some("network")), "{shown}");
         let evidence = cause.evidence.join("\n");
         for sentence in [
-            "30 packets out of order or lost (30 NAKs); 60 packets were sent again.",
-            "From 192.0.2.1 to 192.0.2.2: 60 packets sent again after 30 packets out of order or lost.",
+            "30 packets out of order or lost (30 NAKs); 60 packets were retransmitted.",
+            "From 192.0.2.1 to 192.0.2.2: 60 packets retransmitted after 30 packets out of order or lost.",
         ] {
             assert!(evidence.contains(sentence), "{evidence}");
         }

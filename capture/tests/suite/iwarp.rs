@@ -373,7 +373,7 @@ fn what_enables_a_connection_is_no_message() {
     packets.extend([wire.send(0, &call(1)), wire.send(1, &reply(1))]);
     let found = dissect(&packets);
     assert_eq!((found.messages.len(), found.transactions.len()), (2, 1));
-    assert_eq!((found.reports[0].unclaimed, found.reports[0].counts.active.orphans), (0, 0));
+    assert_eq!((found.reports[0].unmatched_transfers, found.reports[0].counts.active.unmatched), (0, 0));
 }
 
 #[test]

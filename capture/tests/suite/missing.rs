@@ -191,9 +191,9 @@ fn a_capture_that_begins_late_or_ends_early() {
 #[derive(Default)]
 struct Told {
     gaps: Gaps,
-    /// Frames that were sent again, as numbered there.
+    /// Frames that were retransmitted, as numbered there.
     again: BTreeSet<u64>,
-    /// Packets that were sent again, by the events and by the counts of the connections.
+    /// Retransmitted packets, by the events and by the counts of the connections.
     packets_again: [u64; 2],
     /// Calls with the frame of their reply, if it was captured.
     calls: Vec<(u64, Option<u64>)>,
@@ -301,7 +301,7 @@ impl Whole {
         Self { judged: Judged::from_frames(&frames), told: Told::from_frames(&records(&frames)), name, frames }
     }
 
-    /// The words about some of its frames, and each finding and each packet sent again that is not told of the whole.
+    /// The words about some of its frames, and each finding and each packet retransmitted that is not told of the whole.
     fn compare(&self, how: &str, kept: &[Numbered]) -> (Told, Vec<String>) {
         let found = Judged::from_frames(kept).found;
         let added = found.iter().filter(|finding| !self.judged.has(&self.frames, finding));
@@ -310,16 +310,16 @@ impl Whole {
         let told = Told::from_frames(&records(kept));
         let again = told.again.iter().map(|frame| kept[*frame as usize - 1].number);
         let again = again.filter(|frame| !self.told.again.contains(frame));
-        wrong.extend(again.map(|frame| format!("{}, {how}: frame {frame} was sent again", self.name)));
+        wrong.extend(again.map(|frame| format!("{}, {how}: frame {frame} was retransmitted", self.name)));
         (told, wrong)
     }
 
     /// The all-clears in what is told of some of its frames, or of copies of them, that are not told of the whole.
-    /// That no captured packet was sent again, and that nothing stands out, is true of what is left if of each packet one copy at
+    /// That no captured packet was retransmitted, and that nothing stands out, is true of what is left if of each packet one copy at
     /// most is.
     fn added_all_clears(&self, how: &str, told: &Told) -> Vec<String> {
         let clear = self.told.all_clears();
-        let of_left = ["No captured packet was sent again", "Nothing stands out"];
+        let of_left = ["No captured packet was retransmitted", "Nothing stands out"];
         let is_told = |words: &&str| !clear.contains(words) && !of_left.contains(words);
         let added = told.all_clears().into_iter().filter(is_told);
         added.map(|words| format!("{}, {how}: {words}", self.name)).collect()
@@ -351,7 +351,8 @@ fn one_direction_only() {
             }
             let [shown, counted] = told.packets_again;
             if shown != counted {
-                wrong.push(format!("{name}, from {end:?}: {counted} packets were sent again, and {shown} are shown"));
+                wrong
+                    .push(format!("{name}, from {end:?}: {counted} packets were retransmitted, and {shown} are shown"));
             }
         }
     }
@@ -418,7 +419,7 @@ fn a_file_that_was_cut() {
         for place in places {
             let told = Told::of_file(octets[..place].to_vec());
             let again = told.again.iter().filter(|frame| !whole.again.contains(frame));
-            wrong.extend(again.map(|frame| format!("{name}, {place} octets: frame {frame} was sent again")));
+            wrong.extend(again.map(|frame| format!("{name}, {place} octets: frame {frame} was retransmitted")));
             for words in told.all_clears() {
                 if told.gaps.gravest().is_some() {
                     wrong.push(format!("{name}, {place} octets: {words}, although {:?}", told.gaps.gravest()));

@@ -72,15 +72,15 @@ fn options_have_the_frames_that_show_them() {
     for line in [
         "NFSv4.1 (frame 28); sys (frame 28); 1 connection",
         "uid 0, gid 0 of machine client (frame 28)",
-        "largest READ: 131,072 octets (frame 995), the server allows 262,144 (frame 62)",
-        "largest WRITE: 65,536 octets (frame 693), the server allows 262,144 (frame 62)",
-        "session of 30 slots, 16 of callbacks; calls of up to 266,240 octets, replies of up to 266,240 (frame 42)",
+        "largest READ: 131,072 bytes (frame 995), the server allows 262,144 (frame 62)",
+        "largest WRITE: 65,536 bytes (frame 693), the server allows 262,144 (frame 62)",
+        "session of 30 slots, 16 of callbacks; calls of up to 266,240 bytes, replies of up to 266,240 (frame 42)",
         "lease of 90 s (frame 62)",
     ] {
         assert!(lines.contains(line), "{line}\n{lines}");
     }
     let words = text(&diagnose(&transcode::capture("nfs41"))).replace('\n', " ");
-    let mounted = "mount: NFSv4.1, sec=sys, READs of up to 131,072 octets, WRITEs of up to 65,536 octets, 30 slots";
+    let mounted = "mount: NFSv4.1, sec=sys, READs of up to 131,072 bytes, WRITEs of up to 65,536 bytes, 30 slots";
     assert!(words.contains(mounted), "{words}");
 }
 

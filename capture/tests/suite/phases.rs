@@ -24,7 +24,7 @@ fn between_frames(transaction: &Transaction) -> Option<u64> {
 
 #[test]
 fn phases_add_up_to_the_time_between_frames() {
-    // The replies in 209 and 888 were sent again 206 and 209 ms later, and acknowledged only after that.
+    // The replies in 209 and 888 were retransmitted 206 and 209 ms later, and acknowledged only after that.
     let unknown = [("iwarp_nfs3_lossy", 208), ("iwarp_nfs3_lossy", 887)];
     for name in captures() {
         let found = dissect_records(&transcode::capture(name));
@@ -64,7 +64,7 @@ fn phases_are_the_times_between_frames() {
         ("nfs41_lossy", 0xc73d_34c3, [0, 630_503 - 628_041, 0, 2_941_432 - 630_503, 941_433 - 941_432, 0]),
         // READ. Call 569, Writes 571 to 633, reply 643.
         ("iwarp_nfs41", 0x13ff_d0df, [0, (886_665 - 878_220) + (897_305 - 890_946), 0, 890_946 - 886_665, 0, 0]),
-        // WRITE. Call 650, Read request 651, last response 725, which TCP sent again, in the next second; reply 726.
+        // WRITE. Call 650, Read request 651, last response 725, which TCP retransmitted, in the next second; reply 726.
         ("iwarp_nfs3_lossy", 0x27a9_837c, [0, (843_609 - 839_975) + (81_016 - 65_355), 1_065_355 - 843_609, 0, 0, 0]),
         // A call in the segments 1174 and 1175, reply 1177.
         ("iwarp_nfs3_lossy", 0x37a9_837c, [58_854 - 57_316, 63_254 - 58_854, 0, 0, 0, 0]),

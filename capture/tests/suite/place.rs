@@ -62,8 +62,8 @@ fn place(packets: &[(u64, Packet)]) -> FoundPlace {
 #[test]
 fn an_end_that_always_acknowledges_late_is_remote() {
     let inferred = |place| Some((place, PlaceKnown::Inferred));
-    assert_eq!(place(&calls(12, 20, 400)), inferred(CapturedAt::Requester));
-    assert_eq!(place(&calls(12, 400, 20)), inferred(CapturedAt::Responder));
+    assert_eq!(place(&calls(12, 20, 400)), inferred(CapturedAt::Client));
+    assert_eq!(place(&calls(12, 400, 20)), inferred(CapturedAt::Server));
     // Neither is clearly further away; there are too few; one of them was near once.
     assert_eq!(place(&calls(12, 400, 400)), None);
     assert_eq!(place(&calls(12, 200, 400)), None);
@@ -76,25 +76,25 @@ fn an_end_that_always_acknowledges_late_is_remote() {
 
 #[test]
 fn what_the_user_says_is_not_inferred() {
-    for given in [CapturedAt::Requester, CapturedAt::Responder, CapturedAt::Between] {
+    for given in [CapturedAt::Client, CapturedAt::Server, CapturedAt::Between] {
         let mut config = Config::default();
         config.captured_at = Some(given);
         let found = found(&calls(12, 20, 400), config);
         assert_eq!(found.reports[0].captured_at, Some((given, PlaceKnown::Given)));
         assert_eq!(found.reports[0].counts.active.acknowledgements.unwrap().median, 20_000);
     }
-    assert_eq!(CapturedAt::Requester.with_network(), [Phase::Responder]);
-    assert_eq!(CapturedAt::Responder.with_network(), [Phase::Pull, Phase::Requester]);
+    assert_eq!(CapturedAt::Client.with_network(), [Phase::Responder]);
+    assert_eq!(CapturedAt::Server.with_network(), [Phase::Pull, Phase::Requester]);
 }
 
 /// Both ends of two runs of `testdata/lab/scenarios/network.sh`, in which the link held frames for up to 8 ms.
 #[test]
 fn captures_at_both_ends_show_their_capture_points() {
     for (name, expected) in [
-        ("network_requester", CapturedAt::Requester),
-        ("network_responder", CapturedAt::Responder),
-        ("iwarp_network_requester", CapturedAt::Requester),
-        ("iwarp_network_responder", CapturedAt::Responder),
+        ("network_requester", CapturedAt::Client),
+        ("network_responder", CapturedAt::Server),
+        ("iwarp_network_requester", CapturedAt::Client),
+        ("iwarp_network_responder", CapturedAt::Server),
     ] {
         let found = shipped(name);
         assert_eq!(found.reports[0].captured_at, Some((expected, PlaceKnown::Inferred)), "{name}");

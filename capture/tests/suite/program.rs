@@ -126,7 +126,7 @@ fn unwritten_data_is_no_damage_of_the_capture() {
     trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(100)))));
     trace.push(wire.ack_all(Client));
     let path = written("unwritten.pcap", &synthetic::pcap(&trace));
-    let reason = "Write chunk 0: the responder did not write octets 96 to 99 of the returned length";
+    let reason = "Write chunk 0: octets 96 to 99 of the returned length were not written";
     assert_eq!(objects("transactions", &path)[0]["reply"]["reason"], reason);
     let output = run(&["transactions", &path]);
     assert!(stdout(&output).contains(&format!("  reply not rebuilt: {reason}\n")), "{}", stdout(&output));
@@ -238,11 +238,11 @@ fn a_transaction_is_call_reply_and_transfers() {
             "reply_file": file, "reply_file_frame": 1172, "time_ns": 1_795_221_579_334_748_000_u64,
             "latency_ns": 3_769_000, "latency_at_least_ns": null,
             "phases": {
-                "call_ns": 0, "responder_ns": 3_115_000, "pull_ns": 654_000, "push_ns": 0, "reply_ns": 0, "requester_ns": 0
+                "call_ns": 0, "responder_ns": 3_115_000, "rdma_read_ns": 654_000, "rdma_write_ns": 0, "reply_ns": 0, "requester_ns": 0
             },
             "phases_missing": null,
             "recovery": {
-                "ns": 0, "timeouts": 0, "implied_naks": 0, "causes_not_seen": 0, "resent_packets": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0, "unassigned_signs": 0,
+                "ns": 0, "timeouts": 0, "implied_naks": 0, "causes_not_seen": 0, "retransmitted_packets": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0, "unassigned_indications": 0,
                 "frames": [], "frames_left_out": 0
             },
             "recovery_missing": null, "credit_wait_ns": 0, "credit_wait_missing": null,
@@ -267,7 +267,7 @@ fn a_transaction_is_call_reply_and_transfers() {
     let output = run(&["transactions", "--xid", "0x68d138ec", &capture("nfs41")]);
     assert_eq!(
         stdout(&output),
-        "  call  reply     seconds  C requester → responder  rdma_xid          ms RDMA Read    Write  RPC\n  \
+        "  call  reply     seconds  C from → to              rdma_xid          ms RDMA Read    Write  RPC\n  \
          1200   1202   20.306636  1 192.0.2.2 → 192.0.2.1  0x68d138ec     2.363         0        0  \
          … LOOKUP GE…  NFS4ERR_NOENT\n"
     );
@@ -276,7 +276,7 @@ fn a_transaction_is_call_reply_and_transfers() {
     assert_eq!((&failed["status"], &failed["call"]["rebuilt"]), (&status, &json!(false)));
     assert_eq!(failed["call"]["reason"], "the header cannot be read");
     let unanswered = object("transactions", "withdrawn", "call_frame", 34);
-    let refused = "the requester refused access from octet 0 of 1000";
+    let refused = "access from octet 0 of 1000 was refused";
     assert_eq!(unanswered["call"]["reason"], format!("Read chunk at Position 124: {refused}"));
     let text = stdout(&run(&["transactions", &capture("withdrawn")])).to_owned();
     assert!(text.contains(&format!("Position 124: {refused}\n")), "not cut: {text}");
@@ -288,8 +288,8 @@ fn a_transaction_is_call_reply_and_transfers() {
     assert_eq!(
         recovered["recovery"],
         json!({
-            "ns": 2_398_000, "timeouts": 0, "implied_naks": 1, "causes_not_seen": 0, "resent_packets": 7, "naks": 0, "rnr_naks": 0,
-            "rnr_wait_ns": 0, "unassigned_signs": 0,
+            "ns": 2_398_000, "timeouts": 0, "implied_naks": 1, "causes_not_seen": 0, "retransmitted_packets": 7, "naks": 0, "rnr_naks": 0,
+            "rnr_wait_ns": 0, "unassigned_indications": 0,
             "frames": [959, 960, 961, 962, 963, 964, 965], "frames_left_out": 0
         })
     );
@@ -322,17 +322,17 @@ fn the_slowest_rpcs_come_first_with_where_their_time_went() {
     let output = run(&["slow", "--top", "2", &capture("nfs41_lossy")]);
     assert_eq!(
         stdout(&output),
-        "Bars:  c call  . responder  < pull  > push  r reply  w requester\n       \
+        "Bars:  c call  . server  < RDMA Read  > RDMA Write  r reply  w client\n       \
          ms  phases                 call  reply  C rdma_xid   RPC\n \
          2412.379  >>>>>>>>>>>>>>>>>>>>   1169   1499  1 0xd53d34c3 SEQUENCE PUTFH READ\n           \
          push 2409.999 ms: 1 time-out (2383.977 ms, frame 1446), 3 NAKs, 187\n           \
-         packets sent again from frame 1299\n \
+         packets retransmitted from frame 1299\n \
          2409.722  >>>>>>>>>>>>>>>>>>>>   1173   1498  1 0xd63d34c3 SEQUENCE PUTFH READ\n           \
-         push 2401.801 ms: 5 packets sent again from frame 1376\n"
+         push 2401.801 ms: 5 packets retransmitted from frame 1376\n"
     );
     // Recovery is said apart where it did not take most of the longest phase.
     let output = run(&["slow", "--top", "1", "-q", &capture("iwarp_nfs3_lossy")]);
-    let expected = "recovery 5.267 ms: 2 NAKs, 2 packets sent again from frame 703";
+    let expected = "recovery 5.267 ms: 2 NAKs, 2 packets retransmitted from frame 703";
     assert_eq!(stdout(&output).lines().last().map(str::trim), Some(expected));
     let all = objects("transactions", &capture("nfs41"));
     let mut latencies: Vec<u64> = all.iter().map(|object| object["latency_ns"].as_u64().unwrap()).collect();
@@ -409,17 +409,17 @@ fn explain_shows_what_both_ends_sent() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0));
     assert!(
-        text.starts_with("0xc73d34c3  SEQUENCE PUTFH READ  2313.392 ms\nconnection 1, requester 192.0.2.2,"),
+        text.starts_with("0xc73d34c3  SEQUENCE PUTFH READ  2313.392 ms\nconnection 1, client 192.0.2.2,"),
         "{text}"
     );
     let ladder = section(text, " frames ");
     for line in [
-        "    246      0.000             │ Send: call, 228 octets ──────────────────────▶│",
+        "    246      0.000             │ Send: call, 228 bytes ───────────────────────▶│",
         "    247      0.723      0.723  │◀─────────────────────────── call acknowledged │",
-        "248–270      2.462      1.739  │◀──── RDMA Write × 23, 23,552 octets, 1.974 ms │",
-        "    292      8.263      0.073  │ NAK: a packet is missing ────────────────────▶│",
+        "248–270      2.462      1.739  │◀───── RDMA Write × 23, 23,552 bytes, 1.974 ms │",
+        "    292      8.263      0.073  │ NAK: a packet was lost ──────────────────────▶│",
         "    353   2309.344   2294.494  │          time-out: had waited for 2294.494 ms │",
-        "    406   2313.392      0.001  │◀───────── Send: reply, sent again, 156 octets │",
+        "    406   2313.392      0.001  │◀──────── Send: reply, retransmitted, 156 bytes │",
     ] {
         assert!(ladder.lines().any(|other| other == line), "{line} is not in\n{ladder}");
     }
@@ -497,7 +497,7 @@ fn of_more_than_20_rpcs_the_others_are_counted() {
     let xids = transactions.iter().filter_map(|object| object["rdma_xid"].as_str());
     let arguments: Vec<&str> = xids.flat_map(|xid| ["--xid", xid]).collect();
     let output = run(&[&["explain", &path], &arguments[..]].concat());
-    assert_eq!(stdout(&output).matches("\nconnection 1, requester ").count(), 20);
+    assert_eq!(stdout(&output).matches("\nconnection 1, client ").count(), 20);
     let left_out = "rpcrdma: 42 RPCs left out: choose with --connection, --since and --until\n";
     assert!(stderr(&output).contains(left_out), "{}", stderr(&output));
 }
@@ -530,7 +530,7 @@ fn each_event_is_one_line_in_frame_order() {
         [
             " frame     seconds  C from → to              rdma_xid   event",
             "   292   11.068080  1 192.0.2.2 → 192.0.2.1  0xc73d34c3 NAK",
-            "   311   11.070138  1 192.0.2.1 → 192.0.2.2  0xc73d34c3 sent again, lost before",
+            "   311   11.070138  1 192.0.2.1 → 192.0.2.2  0xc73d34c3 retransmitted, first not captured",
         ]
     );
     let late = "   353   13.369161  1 192.0.2.1 → 192.0.2.2  0xc73d34c3 time-out  after 2294.494 ms of silence";
@@ -557,7 +557,7 @@ fn events_are_selected_as_messages_are() {
     assert_eq!(count(&["--until", "+11.07"]), (1, Some(0)));
     let output = run(&["events", &capture("nfs41")]);
     assert_eq!((stdout(&output), output.status.code()), ("", Some(0)));
-    assert!(stderr(&output).ends_with("rpcrdma: nothing shows that a packet was lost and sent again\n"));
+    assert!(stderr(&output).ends_with("rpcrdma: nothing shows that a packet was lost and retransmitted\n"));
 }
 
 /// Returns the output of `pending` for a capture that holds only these frames of another.
@@ -1114,7 +1114,7 @@ fn a_call_with_a_refused_reply_stays_pending_live() {
     streamed.feed(&records[..162].concat());
     let is_it = |line: &String| line.contains("\"0x23a2ccd4\"");
     let mut lines = core::iter::from_fn(|| streamed.lines.recv_timeout(Duration::from_secs(5)).ok());
-    assert!(lines.any(|line| is_it(&line)), "before the reply is sent again");
+    assert!(lines.any(|line| is_it(&line)), "before the reply is retransmitted");
     streamed.feed(&records[162..].concat());
     drop(streamed.child.stdin.take());
     assert!(!streamed.lines.iter().any(|line| is_it(&line)), "it was answered in the end");
@@ -1129,7 +1129,7 @@ fn live_output_says_nothing_of_the_responder() {
     streamed.feed(&records[..162].concat());
     let lines = core::iter::from_fn(|| streamed.lines.recv_timeout(Duration::from_secs(5)).ok());
     let mut lines = lines.skip_while(|line| !line.contains("0x23a2ccd4"));
-    let last = lines.find(|line| line.contains("last: ")).expect("before the reply is sent again");
+    let last = lines.find(|line| line.contains("last: ")).expect("before the reply is retransmitted");
     assert_eq!(last.trim(), "last: call in frame 151 by 192.0.2.2");
 }
 
@@ -1300,7 +1300,7 @@ fn other_traffic_is_counted_and_named() {
     assert!(stderr(&output).contains("TCP (114)"));
     let output = run(&["stats", &capture("iwarp_nfs41")]);
     assert!(
-        stdout(&output).contains("1: 192.0.2.2 → 192.0.2.1 port 20049, iWARP, set-up seen, 126 messages"),
+        stdout(&output).contains("1: 192.0.2.2 → 192.0.2.1 port 20049, iWARP, setup captured, 126 messages"),
         "{}",
         stdout(&output)
     );
@@ -1850,7 +1850,7 @@ fn stats_explain_their_words_and_name_the_ends() {
         assert!(word == "queue_pair" || explained(stdout(&help)) && explained(stdout(&page)), "{word}");
     }
     assert!(
-        stdout(&output).contains("1: 192.0.2.2 → 192.0.2.1 port 20049, RoCEv2, set-up seen"),
+        stdout(&output).contains("1: 192.0.2.2 → 192.0.2.1 port 20049, RoCEv2, setup captured"),
         "{}",
         stdout(&output)
     );
@@ -1882,9 +1882,9 @@ fn a_line_on_standard_error_is_written_at_once() {
 #[test]
 fn where_the_capture_was_taken_says_where_the_network_is() {
     for (place, expected) in [
-        ("requester", "captured at the requester: the responder phase contains the way to the responder and back"),
-        ("responder", "captured at the responder: the responder phase is its own time"),
-        ("between", "captured between requester and responder"),
+        ("client", "captured at the client: the server phase contains the way to the server and back"),
+        ("server", "captured at the server: the server phase is the server's own time"),
+        ("between", "captured between client and server"),
     ] {
         let explain = ["explain", "--xid", "0x4bd138ec"];
         for arguments in [&["slow"][..], &["transactions", "--json"], &["trace", "-o", "-"], &explain] {
@@ -1895,9 +1895,9 @@ fn where_the_capture_was_taken_says_where_the_network_is() {
         let output = run(&["stats", "--json", "--captured-at", place, &capture("nfs41")]);
         let statistics: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
         let connection = &statistics["connections"][0];
-        assert_eq!((&connection["captured_at"], &connection["captured_at_known"]), (&json!(place), &json!("given")));
+        assert_eq!((&connection["captured_at"], &connection["captured_at_source"]), (&json!(place), &json!("option")));
         let (_, summary) = records_of(&output);
-        let all = json!([{ "captured_at": place, "captured_at_known": "given", "connections": 1 }]);
+        let all = json!([{ "captured_at": place, "captured_at_source": "option", "connections": 1 }]);
         assert_eq!(summary["captures"][0]["captured_at"], all);
     }
     let said = run(&["slow", &capture("nfs41")]).stderr;

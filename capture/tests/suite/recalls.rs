@@ -127,7 +127,7 @@ pub(crate) fn never_answered(load: Load) -> Scene {
 #[track_caller]
 fn recall_cause(diagnosis: &Diagnosis) -> &DiagnosedCause {
     let [cause] = &diagnosis.causes[..] else { panic!("{}", text(diagnosis)) };
-    assert_eq!((cause.cause, cause.owner), ("delegation-recall", Some("requester")), "{}", text(diagnosis));
+    assert_eq!((cause.cause, cause.owner), ("delegation-recall", Some("client")), "{}", text(diagnosis));
     assert_eq!(cause.owner_address.as_deref(), Some(HOLDER_ADDRESS));
     cause
 }
@@ -141,7 +141,7 @@ fn a_client_that_answers_a_recall_late_is_named() {
         assert!(evidence.contains("client 192.0.2.10 took 5.00 s to answer CB_RECALL (frame 209)"), "{evidence}");
         assert!(evidence.contains("NFSv4 OPEN of a.txt in frame 207, which took 5.00 s"), "{evidence}");
         assert_eq!((cause.operation.as_deref(), cause.rpcs), (Some("NFSv4 OPEN"), Some(1)));
-        assert!(!text(&diagnosis).contains("responder was slow"), "{}", text(&diagnosis));
+        assert!(!text(&diagnosis).contains("server was slow"), "{}", text(&diagnosis));
         // 5.003 s of OPEN, 5.000 s of CB_RECALL, 50 RPCs of 0.2 ms; of OPEN, 1 ms before the recall and 1 ms or 2 ms after it.
         let share = cause.share.unwrap();
         assert!((0.99..1.0).contains(&share), "{share}");
@@ -199,7 +199,7 @@ fn a_call_without_file_handle_waits_for_enclosed_recalls() {
         mount.recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
         mount.send(OPENER, Server, reply, (OPEN, nfs4::remove_reply(OPEN)));
         let diagnosis = mount.diagnose();
-        let expected = if is_recall { "delegation-recall" } else { "responder-slow" };
+        let expected = if is_recall { "delegation-recall" } else { "server-slow" };
         assert_eq!(causes(&diagnosis), [expected], "{}", text(&diagnosis));
     }
 }
@@ -211,7 +211,7 @@ fn time_after_the_return_is_the_servers() {
     mount.open(SECOND).recall(SECOND + 1000).recall_answered(6 * SECOND + 1000).returned(6 * SECOND + 2000);
     mount.opened(21 * SECOND);
     let diagnosis = mount.diagnose();
-    assert_eq!(causes(&diagnosis), ["responder-slow", "delegation-recall"], "{}", text(&diagnosis));
+    assert_eq!(causes(&diagnosis), ["server-slow", "delegation-recall"], "{}", text(&diagnosis));
     let [server, client] = &diagnosis.causes[..] else { unreachable!() };
     let waiting = |cause: &DiagnosedCause| cause.waiting_ns.unwrap() / 1_000_000_000;
     // 5 s of OPEN, and of CB_RECALL.
@@ -284,7 +284,7 @@ fn a_recall_of_another_file_is_no_cause() {
     mount.open(SECOND).recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
     mount.send(OPENER, Server, 6 * SECOND + 3000, (OPEN, nfs4::open_reply(OPEN, OTHER)));
     let diagnosis = mount.diagnose();
-    assert_eq!(causes(&diagnosis), ["responder-slow"], "{}", text(&diagnosis));
+    assert_eq!(causes(&diagnosis), ["server-slow"], "{}", text(&diagnosis));
 }
 
 /// GETATTR waits for no recall, and the client's own wait is its answer to a callback.
@@ -295,7 +295,7 @@ fn calls_without_a_conflict_wait_for_no_recall() {
     mount.recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
     mount.send(OPENER, Server, 6 * SECOND + 3000, (OPEN, nfs4::getattr_reply(OPEN)));
     let diagnosis = mount.diagnose();
-    assert_eq!(causes(&diagnosis), ["responder-slow"], "{}", text(&diagnosis));
+    assert_eq!(causes(&diagnosis), ["server-slow"], "{}", text(&diagnosis));
     // 5.003 s of the server, 5.000 s of the client.
     assert_eq!(diagnosis.causes[0].owner_address, None);
 }
@@ -309,6 +309,6 @@ fn only_calls_older_than_a_recall_wait_for_it() {
     mount.recall_answered(6 * SECOND + 1000).opened(6 * SECOND + 3000);
     mount.send(OPENER, Server, 6 * SECOND + 4000, (0x9401, nfs4::open_reply(0x9401, OTHER)));
     let diagnosis = mount.diagnose();
-    assert_eq!(causes(&diagnosis), ["delegation-recall", "responder-slow"], "{}", text(&diagnosis));
+    assert_eq!(causes(&diagnosis), ["delegation-recall", "server-slow"], "{}", text(&diagnosis));
     assert_eq!((diagnosis.causes[0].rpcs, diagnosis.causes[1].rpcs), (Some(1), Some(1)));
 }

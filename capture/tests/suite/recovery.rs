@@ -75,13 +75,13 @@ impl Lossy {
         frames.into_iter().collect()
     }
 
-    /// The events, the counts of the connection, and what the RPCs had agree. `over` are the frames that were sent again after
+    /// The events, the counts of the connection, and what the RPCs had agree. `over` are the frames that were retransmitted after
     /// the RPC that they belong to was over.
     fn assert_sums(&self, over: &[u64]) {
         let count = |name: &str| self.events.iter().filter(|event| event.kind.name() == name).count() as u64;
         let all = |of: fn(&Counts) -> u64| self.counts().iter().map(of).sum::<u64>();
-        assert_eq!(count("sent again"), all(|counts| counts.retransmitted));
-        assert_eq!(count("sent again, lost before"), all(|counts| counts.replaced));
+        assert_eq!(count("retransmitted"), all(|counts| counts.retransmitted));
+        assert_eq!(count("retransmitted, first not captured"), all(|counts| counts.replaced));
         assert_eq!(count("time-out"), all(|counts| counts.timeouts));
         assert_eq!(count("implied NAK"), all(|counts| counts.implied_naks));
         assert_eq!(count("cause not seen"), all(|counts| counts.causes_not_seen));
@@ -95,8 +95,8 @@ impl Lossy {
             self.events.iter().filter(is).count() as u64
         };
         let over = |names: &[&str]| names.iter().map(|name| is_over(&name)).sum::<u64>();
-        let again = ["sent again", "sent again, lost before"];
-        assert_eq!(rpcs(|recovery| recovery.resent_packets) + over(&again), count(again[0]) + count(again[1]));
+        let again = ["retransmitted", "retransmitted, first not captured"];
+        assert_eq!(rpcs(|recovery| recovery.retransmitted_packets) + over(&again), count(again[0]) + count(again[1]));
         assert_eq!(rpcs(|recovery| recovery.timeouts) + over(&["time-out"]), count("time-out"));
         let causes = rpcs(|recovery| recovery.implied_naks + recovery.causes_not_seen);
         let unseen = ["implied NAK", "cause not seen"];
@@ -104,7 +104,7 @@ impl Lossy {
         assert_eq!(rpcs(|recovery| recovery.naks), count("NAK"));
         assert_eq!(rpcs(|recovery| recovery.rnr_naks), count("RNR NAK"));
         let listed = rpcs(|recovery| recovery.frames.len() as u64 + recovery.frames_left_out);
-        let resent = rpcs(|recovery| recovery.resent_packets + recovery.naks + recovery.rnr_naks);
+        let resent = rpcs(|recovery| recovery.retransmitted_packets + recovery.naks + recovery.rnr_naks);
         assert_eq!(listed, resent);
     }
 }
@@ -157,8 +157,8 @@ fn roce_retransmissions_are_those_that_packet_numbers_show() {
     let found = Lossy::of_records(&records);
     let [again, replaced, refused] = by_number(&records);
     assert_eq!([again.len(), replaced.len(), refused.len()], [48 + 384, 5 + 15, 9]);
-    assert_eq!(found.frames(&["sent again"]), again);
-    assert_eq!(found.frames(&["sent again, lost before"]), replaced);
+    assert_eq!(found.frames(&["retransmitted"]), again);
+    assert_eq!(found.frames(&["retransmitted, first not captured"]), replaced);
     assert_eq!(found.frames(&["NAK"]), refused);
     found.assert_sums(&[]);
     // The server was silent from frame 352 to 353, and from 1442 to 1446, for more than two seconds each.
@@ -183,7 +183,7 @@ fn recovery_is_the_time_after_what_would_have_come() {
     let found = Lossy::of_records(&records);
     let microseconds = |from: usize, to: usize| (records[to - 1].time_ns - records[from - 1].time_ns) / 1000;
     let recovery = found.recovery(0xc73d_34c3);
-    // The capture lacks packet 6704890; the next one is in frame 271. All that came from there on was sent again, up to 406.
+    // The capture lacks packet 6704890; the next one is in frame 271. All that came from there on was retransmitted, up to 406.
     assert_eq!(recovery.phases.total() / 1000, microseconds(271, 406));
     assert_eq!((recovery.timeouts, recovery.naks, recovery.resent_from), (1, 3, Some(311)));
     assert_eq!((recovery.frames.len(), recovery.frames[0]), (64, 292));
@@ -206,13 +206,13 @@ const RETRANSMITTED: [u64; 17] = [204, 210, 212, 259, 276, 354, 356, 379, 496, 5
 #[test]
 fn what_was_sent_again_over_iwarp_is_what_tshark_says() {
     let found = Lossy::of_records(&transcode::capture("iwarp_nfs3_lossy"));
-    assert_eq!(found.frames(&["sent again", "sent again, lost before"]), RETRANSMITTED);
-    assert_eq!(found.frames(&["sent again"]), [210, 889]);
+    assert_eq!(found.frames(&["retransmitted", "retransmitted, first not captured"]), RETRANSMITTED);
+    assert_eq!(found.frames(&["retransmitted"]), [210, 889]);
     // `tshark -Y tcp.options.sack_le -T fields -e ip.src -e tcp.ack -e tcp.options.sack_le`: 11 acknowledgements of the client and 2
     // of the server, each counted once, have a block beyond what they acknowledge.
     let [client, server] = found.counts();
     assert_eq!((client.sequence_errors, server.sequence_errors), (11, 2));
-    // The replies in 209 and 888 were sent again 206 and 209 ms later. Which copy of these replies
+    // The replies in 209 and 888 were retransmitted 206 and 209 ms later. Which copy of these replies
     // arrived is not known, so neither is how much of their time was recovery. What 212 and 891 carry was lost
     // before it was captured, so nothing shows when it was first sent: 211 and 890 say only that it was.
     assert_eq!(found.frames(&["time-out"]), [210, 889]);
@@ -222,12 +222,12 @@ fn what_was_sent_again_over_iwarp_is_what_tshark_says() {
     assert!(late.iter().all(|event| event.xid.is_some()));
 }
 
-/// Of the client and the server of each connection: packets that were sent again and that the capture holds from before, those of
+/// Of the client and the server of each connection: retransmitted packets that the capture holds from before, those of
 /// them that came twice, those that it does not hold from before, time-outs, and holes that were reported.
 type EndCounts = [[u64; 5]; 2];
 
 /// Frames were lost on purpose, by `testdata/lab/scenarios/lost.sh`. What the kernels of both ends counted meanwhile is in the README
-/// of the captures: all but what RoCE sends again behind what was lost, which the packet numbers show.
+/// of the captures: all but what RoCE retransmits behind what was lost, which the packet numbers show.
 const LOST: [EndCounts; 8] = [
     [[2, 0, 0, 2, 0], [0; 5]],
     [[0; 5], [2, 0, 0, 2, 0]],
@@ -273,8 +273,8 @@ fn loss_counts_equal_those_of_the_kernels() {
     };
     let (copies, again): (Vec<_>, Vec<_>) = again.into_iter().partition(is_copy);
     assert_eq!(copies.len(), 8);
-    assert_eq!(found.frames(&["sent again"]), again);
-    assert_eq!(found.frames(&["sent again, lost before"]), replaced);
+    assert_eq!(found.frames(&["retransmitted"]), again);
+    assert_eq!(found.frames(&["retransmitted, first not captured"]), replaced);
     assert_eq!(found.frames(&["NAK"]), refused);
     // Each sign is that of an RPC, and counts for it, unless the capture does not show which copy of the reply arrived.
     let is_unknown = |event: &&Recovered| {
@@ -287,7 +287,7 @@ fn loss_counts_equal_those_of_the_kernels() {
     for (names, of) in [
         (["time-out"].as_slice(), (|recovery| recovery.timeouts) as fn(&Recovery) -> u64),
         (&["NAK"], |recovery| recovery.naks),
-        (&["sent again", "sent again, lost before"], |recovery| recovery.resent_packets),
+        (&["retransmitted", "retransmitted, first not captured"], |recovery| recovery.retransmitted_packets),
     ] {
         let of_rpcs: u64 = found.transactions.iter().filter_map(|rpc| rpc.recovery.as_ref().ok()).map(of).sum();
         let signs = found.events.iter().filter(|event| names.contains(&event.kind.name()));
@@ -526,7 +526,7 @@ fn a_call_lost_beyond_the_capture_times_out() {
     trace.at(100, packets.clone()).at(67_100, packets).at(67_150, answer(&mut wire, 1));
     let found = Lossy::of_packets(&trace.0);
     let recovery = found.recovery(1);
-    assert_eq!((recovery.timeouts, recovery.resent_packets, recovery.naks), (1, 1, 0));
+    assert_eq!((recovery.timeouts, recovery.retransmitted_packets, recovery.naks), (1, 1, 0));
     assert_eq!(recovery.phases.responder, 67_000_000, "from the call to the copy of it, not to the reply");
     assert_eq!(recovery.frames, [5]);
     found.assert_sums(&[]);
@@ -547,14 +547,14 @@ fn a_time_out_is_a_silence_as_announced() {
         trace.at(1_000_100, packets.clone()).at(1_000_100 + silence, packets);
         trace.at(2_000_000, answer(&mut wire, 1));
         let found = Lossy::of_packets(&trace.0);
-        assert_eq!(names(&found), [(5, cause), (5, "sent again")], "{silence}");
+        assert_eq!(names(&found), [(5, cause), (5, "retransmitted")], "{silence}");
         found.assert_sums(&[]);
         let [client, _] = found.counts();
         assert_eq!((client.timeouts, client.causes_not_seen), if silence > 537_000 { (1, 0) } else { (0, 1) });
     }
 }
 
-/// Packets that were asked for, and are lost once more, are sent again after a time-out.
+/// Packets that were asked for, and are lost once more, are retransmitted after a time-out.
 #[test]
 fn a_silence_after_a_nak_is_a_time_out() {
     let mut wire = Wire { ack_timeout: 17, ..Wire::default() };
@@ -562,15 +562,15 @@ fn a_silence_after_a_nak_is_a_time_out() {
     let number = wire.client.next;
     let calls: Vec<_> = (1..4).map(|xid| call(&mut wire, xid).remove(0)).collect();
     trace.at(100, calls.clone()).at(110, [wire.nak(Server, number + 1)]);
-    // Of the two that are sent again, the second is lost.
+    // Of the two that are retransmitted, the second is lost.
     trace.at(120, calls[1..].to_vec()).at(130, [wire.ack(Server, number + 1)]);
     trace.at(548_130, calls[2..].to_vec());
     for xid in 1..4 {
         trace.at(600_000 + u64::from(xid), answer(&mut wire, xid));
     }
     let found = Lossy::of_packets(&trace.0);
-    let again = [(8, "sent again"), (9, "sent again")];
-    assert_eq!(names(&found), [&[(7, "NAK")], &again[..], &[(11, "time-out"), (11, "sent again")]].concat());
+    let again = [(8, "retransmitted"), (9, "retransmitted")];
+    assert_eq!(names(&found), [&[(7, "NAK")], &again[..], &[(11, "time-out"), (11, "retransmitted")]].concat());
     found.assert_sums(&[]);
 }
 
@@ -589,7 +589,7 @@ fn an_end_that_goes_on_sending_may_time_out() {
     trace.at(1_540_000, calls);
     let found = Lossy::of_packets(&trace.0);
     let frames = |name| found.events.iter().filter(|event| event.kind.name() == name).count();
-    assert_eq!(["time-out", "cause not seen", "sent again"].map(frames), [1, 0, 3]);
+    assert_eq!(["time-out", "cause not seen", "retransmitted"].map(frames), [1, 0, 3]);
 }
 
 #[test]
@@ -601,7 +601,7 @@ fn an_rnr_wait_longer_than_the_time_out_is_none() {
     // The time-out is 1.05 ms, the wait 0.64 ms.
     trace.at(100, packets.clone()).at(500, [wire.not_ready(Server, number)]);
     trace.at(1_500, packets).at(1_600, answer(&mut wire, 1));
-    assert_eq!(names(&Lossy::of_packets(&trace.0)), [(5, "RNR NAK"), (6, "sent again")]);
+    assert_eq!(names(&Lossy::of_packets(&trace.0)), [(5, "RNR NAK"), (6, "retransmitted")]);
 }
 
 /// Responses that came after the one that is asked for again show that the requester misses it; a response that is the last one
@@ -624,7 +624,7 @@ fn a_read_request_after_later_responses_is_an_implied_nak() {
         let found = Lossy::of_packets(&trace.0);
         let server = found.reports[0].connection.ends.passive.address;
         let of_server = found.events.iter().filter(|event| event.from == server);
-        assert_eq!(of_server.map(|event| event.kind.name()).collect::<Vec<_>>(), [cause, "sent again"]);
+        assert_eq!(of_server.map(|event| event.kind.name()).collect::<Vec<_>>(), [cause, "retransmitted"]);
         let [_, server] = found.counts();
         assert_eq!(
             (server.timeouts, server.implied_naks, server.causes_not_seen),
@@ -673,7 +673,7 @@ fn what_was_asked_for_is_no_copy() {
             trace.at(3010 + u64::from(xid), answer(&mut wire, xid));
         }
         if identification {
-            // Each packet that is sent again has another one.
+            // Each packet that is retransmitted has another one.
             for (number, (_, packet)) in (1_u16..).zip(&mut trace.0) {
                 packet[4..6].copy_from_slice(&number.to_be_bytes());
             }
@@ -694,7 +694,7 @@ fn an_rnr_nak_says_how_long_to_wait() {
     trace.at(760, packets).at(800, answer(&mut wire, 1));
     let found = Lossy::of_packets(&trace.0);
     let recovery = found.recovery(1);
-    assert_eq!((recovery.rnr_naks, recovery.timeouts, recovery.resent_packets), (1, 0, 1));
+    assert_eq!((recovery.rnr_naks, recovery.timeouts, recovery.retransmitted_packets), (1, 0, 1));
     // The syndrome is 0x2c: code 12, 0.64 ms (InfiniBand Architecture, volume 1, table 45).
     assert_eq!(recovery.rnr_wait, 640_000);
     assert_eq!(recovery.phases.total(), 660_000);
@@ -716,12 +716,13 @@ fn retransmissions_count_for_their_own_rpc() {
     }
     let found = Lossy::of_packets(&trace.0);
     let done = |xid| {
-        let Recovery { resent_packets, naks, timeouts, .. } = *found.recovery(xid);
-        (resent_packets, naks, timeouts)
+        let Recovery { retransmitted_packets, naks, timeouts, .. } = *found.recovery(xid);
+        (retransmitted_packets, naks, timeouts)
     };
     assert_eq!([1, 2, 3].map(done), [(0, 0, 0), (1, 1, 0), (1, 0, 0)]);
     let events: Vec<_> = found.events.iter().map(|event| (event.stamp.frame, event.kind.name(), event.xid)).collect();
-    let expected = [(6, "NAK", Some(2)), (7, "sent again, lost before", Some(2)), (8, "sent again", Some(3))];
+    let expected =
+        [(6, "NAK", Some(2)), (7, "retransmitted, first not captured", Some(2)), (8, "retransmitted", Some(3))];
     assert_eq!(events, expected);
     found.assert_sums(&[]);
 }

@@ -167,7 +167,7 @@ fn compare(capture: &ReadCapture, rpcs: &[Rpc], window: [u64; 2], selected: &Dia
     assert_eq!(selected.rpcs, rpcs.iter().filter(is_in).count() as u64, "{said}");
     assert_eq!((selection.all_rpcs, selected.frames), (capture.whole.rpcs, capture.whole.frames), "{said}");
     let throughout = rpcs.iter().filter(|rpc| rpc.from < window[0] && rpc.until > window[1]).count() as u64;
-    assert_eq!(selection.throughout_rpcs, throughout, "{said}");
+    assert_eq!(selection.spanning_rpcs, throughout, "{said}");
     if selection.is_empty {
         assert_eq!((selected.rpcs, selected.causes.len(), selected.limits.len()), (0, 0, 0), "{said}");
         return;

@@ -189,7 +189,7 @@ fn only_cause(frames: &[Record]) -> DiagnosedCause {
 /// The end whose adapter sends the data is named, with the time for which it paused.
 #[test]
 fn pauses_are_of_the_end_that_sends_the_data() {
-    for (by, owner, address) in [(Client, "requester", "192.0.2.10"), (Server, "responder", "192.0.2.2")] {
+    for (by, owner, address) in [(Client, "client", "192.0.2.10"), (Server, "server", "192.0.2.2")] {
         let one = Transfers::by(by).paused();
         for (transfers, rpcs, pauses) in [(one, 20, 20), (one.crowded(), 32, 2 * (1..=16).sum::<u64>())] {
             let cause = only_cause(&transfers.records());
@@ -265,7 +265,7 @@ fn a_steady_rate_is_no_pause() {
 /// An end that begins late is the one that was slow: nothing of the data was on its way.
 #[test]
 fn data_that_begins_late_is_no_pause() {
-    for (by, expected) in [(Client, "requester-slow"), (Server, "responder-slow")] {
+    for (by, expected) in [(Client, "client-slow"), (Server, "server-slow")] {
         for transfers in [Transfers::by(by), Transfers { rounds: 20, ..Transfers::by(by).crowded() }] {
             let late = Transfers { first: 50 * MILLISECOND, ..transfers };
             assert_eq!(only_cause(&late.records()).cause, expected, "{late:?}");
@@ -342,7 +342,7 @@ fn a_slow_disk_is_no_full_link() {
         record.time_ns += late;
     }
     let cause = only_cause(&frames);
-    assert_eq!((cause.cause, cause.owner), ("responder-slow", Some("responder")));
+    assert_eq!((cause.cause, cause.owner), ("server-slow", Some("server")));
 }
 
 /// The same over iWARP, where the receiver may close its window during the pause.
@@ -440,7 +440,7 @@ impl IwarpTransfers {
 /// A closed window is of its receiver; without one, a pause is of the sender.
 #[test]
 fn a_closed_window_is_of_the_receiver() {
-    for (by, [receiver, sender]) in [(Client, ["responder", "requester"]), (Server, ["requester", "responder"])] {
+    for (by, [receiver, sender]) in [(Client, ["server", "client"]), (Server, ["client", "server"])] {
         for (is_closed, expected) in [(true, ("window", Some(receiver))), (false, ("slow-transfer", Some(sender)))] {
             let one = IwarpTransfers::by(by, is_closed);
             for (transfers, rpcs) in [(one, 20), (one.crowded(), 32)] {

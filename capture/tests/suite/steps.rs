@@ -187,7 +187,7 @@ fn every_sign_of_loss_is_a_step() {
     }
 }
 
-/// Packets that the receiver threw away are those that were there, and were sent again with the same number.
+/// Packets that the receiver threw away are those that were there, and were retransmitted with the same number.
 #[test]
 fn what_was_discarded_came_again() {
     let records = transcode::capture("nfs41_lossy");

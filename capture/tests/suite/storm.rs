@@ -117,7 +117,7 @@ fn found(scene: Scene) -> (Diagnosis, Vec<Transaction>) {
     (diagnose(&records), transactions.into_iter().filter(|rpc| WRITES.contains(&rpc.xid)).collect())
 }
 
-/// Of 8,192 packets that were sent again, the server's time is what it took before and after the RDMA Reads.
+/// Of 8,192 retransmitted packets, the server's time is what it took before and after the RDMA Reads.
 fn assert_recovered(transactions: &[Transaction], unassigned: u64) {
     assert_eq!(transactions.len(), 4);
     for transaction in transactions {
@@ -126,7 +126,7 @@ fn assert_recovered(transactions: &[Transaction], unassigned: u64) {
         assert!(responder < 7_000_000 && pull > 120_000_000, "{:?}", transaction.phases);
         let pauses = (ROUNDS - 1) * PAUSE * 1000;
         assert!((pauses..=transaction.latency().unwrap()).contains(&recovery.phases.total()), "{recovery:?}");
-        assert_eq!(recovery.resent_packets, 4 * (u64::from(LENGTH) / 1024 + 1));
+        assert_eq!(recovery.retransmitted_packets, 4 * (u64::from(LENGTH) / 1024 + 1));
         assert_eq!(recovery.unassigned, unassigned);
     }
 }
@@ -141,7 +141,7 @@ fn thousands_of_retransmissions_are_no_server_wait() {
     assert_eq!(causes(&diagnosis), ["loss"]);
     let evidence = &diagnosis.causes[0].evidence;
     assert!(
-        evidence.iter().any(|line| line.starts_with("Recovery delayed 4 RPCs by up to 128 ms; 513 ms added up.")),
+        evidence.iter().any(|line| line.starts_with("Retransmission delayed 4 RPCs, the longest by 128 ms; 513 ms in total.")),
         "{evidence:?}"
     );
 }
@@ -158,7 +158,7 @@ fn unmatched_retransmissions_leave_lower_bounds_of_recovery() {
     assert_eq!(causes(&diagnosis), ["loss"]);
     let evidence = &diagnosis.causes[0].evidence;
     assert!(
-        evidence.iter().any(|line| line.starts_with("Recovery delayed 4 RPCs by up to 128 ms or more; ")),
+        evidence.iter().any(|line| line.starts_with("Retransmission delayed 4 RPCs, the longest by 128 ms or more; ")),
         "{evidence:?}"
     );
 }

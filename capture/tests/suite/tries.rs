@@ -261,7 +261,7 @@ fn diagnose_says_who_ended_connections_and_whose_failure_it_is() {
         let names: Vec<_> = causes.iter().map(|cause| cause["cause"].as_str().unwrap()).collect();
         assert_eq!((names, &diagnosis["rpcs"]), (vec!["retried"], &12.into()), "{name}");
         let cause = &causes[0];
-        assert_eq!((&cause["owner"], &cause["owner_address"]), (&"responder".into(), &"192.0.2.2".into()), "{name}");
+        assert_eq!((&cause["owner"], &cause["owner_address"]), (&"server".into(), &"192.0.2.2".into()), "{name}");
         assert_eq!(cause["rpcs"], 5, "{name}");
         let evidence: Vec<_> = cause["evidence"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let evidence = evidence.join(" ");

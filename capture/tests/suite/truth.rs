@@ -43,7 +43,7 @@ const TRUTH: [Truth; 11] = [
     Truth { name: "nfs41_krb5i", messages: 99, long: 23, invalidating: 8, written: true, read: KRB5_READ },
     Truth { name: "iwarp_nfs41", messages: 114, long: 12, invalidating: 22, written: true,
             read: Some("1dc685ad7679e782bdecea4a4f892e7e7e013747ed8453eaee77d9c30d49464b") },
-    // Another dissector passes over the RDMA_MSG of frames 212 and 891, which TCP sent again.
+    // Another dissector passes over the RDMA_MSG of frames 212 and 891, which TCP retransmitted.
     Truth { name: "iwarp_nfs3_lossy", messages: 107, long: 9, invalidating: 13, written: true,
             read: Some("f08a55d1f114b65cc2bf0198df73c74edffcbc2f9c68be2a17e150bf157c2a40") },
 ];
@@ -497,7 +497,7 @@ fn markers_and_crcs_change_nothing() {
             let found = verifying(&records);
             truth.hold(&found, &format!("{mpa:?}"));
             let Sides { active, passive } = found.reports[0].counts;
-            assert_eq!((active.orphans, passive.orphans, active.missed, passive.missed), (0, 0, 0, 0), "{mpa:?}");
+            assert_eq!((active.unmatched, passive.unmatched, active.missed, passive.missed), (0, 0, 0, 0), "{mpa:?}");
             if mpa.segment > 1 && !is_lossy {
                 let disturbed = transcode::reordering(&transcode::duplicating(&records, 1, 200), 2, 50, 3);
                 truth.hold(&verifying(&disturbed), &format!("{mpa:?} disturbed"));

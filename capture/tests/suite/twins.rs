@@ -352,15 +352,15 @@ impl From<Vec<Record>> for Made {
 /// The owner of a cause; `None` if either end may be.
 fn owner(cause: &str) -> Option<&'static str> {
     Some(match cause {
-        "responder-silent"
-        | "responder-slow"
+        "server-silent"
+        | "server-slow"
         | "server-not-listening"
         | "connection-refused"
         | "receiver-not-ready"
         | "credits"
-        | "errors" => "responder",
-        "requester-silent" | "requester-slow" | "reply-refused" | "wrong-checksum" | "delegation-recall" => "requester",
-        "responder-unreachable" | "requester-unreachable" | "connect-unanswered" | "loss" | "distance" => "network",
+        | "errors" => "server",
+        "client-silent" | "client-slow" | "reply-refused" | "wrong-checksum" | "delegation-recall" => "client",
+        "server-unreachable" | "client-unreachable" | "connect-unanswered" | "loss" | "distance" => "network",
         "protocol" | "small-sends" | "flapping" => return None,
         _ => "capture",
     })

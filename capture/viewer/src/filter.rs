@@ -17,7 +17,7 @@ use crate::row::{Kind, Row};
 pub(crate) const FLAGS: [(&str, &str); 3] = [
     ("failed", "RPCs with an error"),
     ("waiting", "calls without a reply"),
-    ("resent", "RPCs with packets sent again"),
+    ("resent", "RPCs with retransmissions"),
 ];
 
 /// Words with a value, and the option of the command line that each is.

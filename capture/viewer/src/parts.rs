@@ -1,4 +1,4 @@
-//! Parts of RPCs and of connections that have no row: findings and packets sent again. A filter selects a part as the command line does:
+//! Parts of RPCs and of connections that have no row: findings and packets retransmitted. A filter selects a part as the command line does:
 //! by the part's own connection, XID and time, and otherwise by its RPC.
 
 use std::collections::HashMap;

@@ -47,7 +47,7 @@ pub(crate) struct Row {
     pub(crate) ended: Option<u64>,
     /// The phases, which add up to the latency.
     pub(crate) phases: Option<Phases>,
-    /// The part of each phase that was spent on lost packets, and packets sent again.
+    /// The part of each phase that was spent on lost packets, and packets retransmitted.
     pub(crate) recovery: Phases,
     pub(crate) resent: u64,
     /// Causes of the diagnosis that the RPC counts for.
@@ -105,7 +105,7 @@ impl Row {
             ended: ended(transaction),
             phases: phases.ok(),
             recovery: recovery.map(|recovery| recovery.phases).unwrap_or_default(),
-            resent: recovery.map_or(0, |recovery| recovery.resent_packets),
+            resent: recovery.map_or(0, |recovery| recovery.retransmitted_packets),
             causes,
             call: frame(call),
             reply: frame(reply),

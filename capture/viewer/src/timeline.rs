@@ -30,7 +30,7 @@ pub(crate) struct Timeline {
     until_ns: Option<u64>,
 }
 
-/// Draws the rows that pass a filter, at any time, with their credits and packets sent again.
+/// Draws the rows that pass a filter, at any time, with their credits and packets retransmitted.
 pub(crate) fn timeline(table: &Table, traffic: &mut Traffic, filter: &Filter) -> Timeline {
     let of_any_time = filter.of_any_time();
     let is_all = of_any_time == Filter::default();

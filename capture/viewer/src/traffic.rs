@@ -1,4 +1,4 @@
-//! Credits and packets sent again, which belong to no row: the charts show them with the rows.
+//! Credits and packets retransmitted, which belong to no row: the charts show them with the rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,12 +18,12 @@ const PACKETS: usize = 100_000;
 /// Maximum number of intervals of connections whose credits a filter can select: 3 MB.
 const CELLS: usize = 100_000;
 
-/// Credits and packets sent again over time.
+/// Credits and packets retransmitted over time.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     /// Counts for a filter that selects everything.
     series: TimeSeries,
-    /// Packets sent again.
+    /// Packets retransmitted.
     packets: Parts,
     /// Packets beyond [`PACKETS`].
     packets_left_out: u64,
@@ -110,11 +110,11 @@ impl Traffic {
     fn notes(&self, of_no_rpc: u64) -> Vec<String> {
         let packets = |count: u64| counted(count, "packet");
         let notes = [
-            (of_no_rpc, format!("Without {} sent again for no known RPC.", packets(of_no_rpc))),
+            (of_no_rpc, format!("Without {} retransmitted for no known RPC.", packets(of_no_rpc))),
             (
                 self.packets_left_out,
                 format!(
-                    "Without {} sent again: the filter knows the first {}.",
+                    "Without {} retransmitted: the filter knows the first {}.",
                     packets(self.packets_left_out),
                     grouped(PACKETS as u64)
                 ),

@@ -54,7 +54,7 @@ function rowOf(record, first, waits) {
   const [seconds, time] = times(BigInt(record.time_ns), first);
   const [read, written, lost] = [record.rdma_read_octets, record.rdma_write_octets, recovery?.ns ?? 0];
   return {
-    connection, xid, time_ns: Number(since), latency_ns, phases, recovery_ns: lost, resent_packets: recovery?.resent_packets ?? 0, call_frame, reply_frame,
+    connection, xid, time_ns: Number(since), latency_ns, phases, recovery_ns: lost, retransmitted_packets: recovery?.retransmitted_packets ?? 0, call_frame, reply_frame,
     operations: (record.operations ?? []).map(({ name }) => name).join(" "),
     // A referral sends the client to another server, and is no failure.
     failed: outcome !== null && !(isSuccess && [0, 10019].includes(nfs_status?.number ?? 0)), waiting, read_octets: read, write_octets: written,
@@ -66,10 +66,10 @@ function rowOf(record, first, waits) {
   };
 }
 
-const PHASES = ["call", "responder", "pull", "push", "reply", "requester"];
+const PHASES = { call: "call", responder: "server", rdma_read: "RDMA Read", rdma_write: "RDMA Write", reply: "reply", requester: "client" };
 
 /** The words of the bar of phases, which are its accessible name. */
-const phaseWords = ({ phases }) => PHASES.filter((name) => phases[`${name}_ns`] > 0).map((name) => `${name} ${duration(phases[`${name}_ns`])}`).join(", ");
+const phaseWords = ({ phases }) => Object.entries(PHASES).filter(([name]) => phases[`${name}_ns`] > 0).map(([name, title]) => `${title} ${duration(phases[`${name}_ns`])}`).join(", ");
 
 /** All names of files in the arguments of a record. */
 const namesOf = ({ arguments: given }) => (given ?? []).flatMap(({ file_name, handle, named_handle }) => [file_name, handle?.file_name, named_handle?.file_name]).filter((name) => typeof name === "string");
@@ -119,7 +119,7 @@ function compareTotals(opened, name, records, stats) {
     const own = records.filter(({ connection }) => connection === number);
     return [
       number, grouped(own.length), grouped(own.filter(({ call, reply }) => call !== null && reply === null).length),
-      grouped(sum(own.map(({ recovery }) => recovery?.resent_packets ?? 0))), size(sum(own.map((record) => record.rdma_read_octets))), size(sum(own.map((record) => record.rdma_write_octets))),
+      grouped(sum(own.map(({ recovery }) => recovery?.retransmitted_packets ?? 0))), size(sum(own.map((record) => record.rdma_read_octets))), size(sum(own.map((record) => record.rdma_write_octets))),
     ];
   }), name);
   assert.equal(sum(records.map((record) => record.rdma_read_octets)), rpcs.rdma_read_octets, name);

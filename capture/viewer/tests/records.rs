@@ -117,7 +117,7 @@ fn compare(row: &Value, record: &Value, first: u64, path: &str) {
         ("xid", record["rdma_xid"].clone()),
         ("time_ns", since_first.into()),
         ("recovery_ns", record["recovery"]["ns"].as_u64().unwrap_or(0).into()),
-        ("resent_packets", record["recovery"]["resent_packets"].as_u64().unwrap_or(0).into()),
+        ("retransmitted_packets", record["recovery"]["retransmitted_packets"].as_u64().unwrap_or(0).into()),
         ("read_octets", record["rdma_read_octets"].clone()),
         ("write_octets", record["rdma_write_octets"].clone()),
         ("operations", operations.join(" ").into()),

@@ -1,4 +1,4 @@
-// The selection filters everything: findings, packets sent again and credits follow it as those of the command line do.
+// The selection filters everything: findings, packets retransmitted and credits follow it as those of the command line do.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const names = readdirSync(captures, { recursive: true }).filter((name) => name.e
 const lossy = join(captures, "nfs41_lossy.pcap");
 const deviations = join(captures, "nfsd_deviations.pcap");
 
-/** Captures with fewer findings and packets sent again have little to select from. */
+/** Captures with fewer findings and packets retransmitted have little to select from. */
 const PARTS = 6;
 
 let context;
@@ -20,10 +20,10 @@ const tabbed = tabbedIn(() => context);
 
 const sum = (values) => values.reduce((sum, value) => sum + value, 0);
 
-/** The packets sent again that the charts show, and the most credits. */
+/** The packets retransmitted that the charts show, and the most credits. */
 function traffic(charts) {
-  const [drawn] = /<figcaption>Packets sent again.*$/s.exec(charts);
-  const packets = sum([...drawn.matchAll(/: ([\d,]+) packets sent again</g)].map(([, count]) => Number(count.replaceAll(",", ""))));
+  const [drawn] = /<figcaption>Packets retransmitted.*$/s.exec(charts);
+  const packets = sum([...drawn.matchAll(/: ([\d,]+) packets retransmitted</g)].map(([, count]) => Number(count.replaceAll(",", ""))));
   const [, credits] = /At most ([\d,]+) credits? /.exec(charts) ?? [];
   // Without calls in flight there is no chart for the credits.
   const hasCalls = !charts.includes("No call has a known duration");
@@ -47,13 +47,13 @@ function filtersOf(all) {
   return [...each, [`${each[1][0]} ${halves[0][0]}`, [...each[1][1], ...halves[0][1]]]];
 }
 
-test("findings, packets sent again and credits of a selection are those that the program selects", async (t) => {
+test("findings, packets retransmitted and credits of a selection are those that the program selects", async (t) => {
   const seen = { filters: 0, findings: 0, packets: 0, credits: 0, partly: 0 };
   for (const name of names) {
     const path = join(captures, name);
     const viewer = await opened(path);
     const all = printed("transactions", "--json", path);
-    const isAgain = ({ event }) => event?.startsWith("sent again");
+    const isAgain = ({ event }) => event?.startsWith("retransmitted");
     const [findings, packets] = [printed("check", "--json", path).filter(({ type }) => type === "finding").length, printed("events", "--json", path).filter(isAgain).length];
     const replies = printed("decode", "--json", path).filter(({ rpc, malformed }) => rpc?.direction === "reply" && malformed === null);
     if (all.length === 0 || findings + packets < PARTS) continue;
@@ -92,15 +92,15 @@ tabbed("charts and findings follow the filter in the page, and it says what cann
   const selected = (text) => tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), text);
   await choose(tab, lossy);
   const all = await drawn();
-  assert.deepEqual(all, { packets: records("events", "--json", lossy).filter(({ event }) => event.startsWith("sent again")).length, credits: 64 });
-  const reads = records("events", "--json", "--op", "READ", lossy).filter(({ event }) => event.startsWith("sent again")).length;
+  assert.deepEqual(all, { packets: records("events", "--json", lossy).filter(({ event }) => event.startsWith("retransmitted")).length, credits: 64 });
+  const reads = records("events", "--json", "--op", "READ", lossy).filter(({ event }) => event.startsWith("retransmitted")).length;
   await filter(tab, "op=READ");
   await selected(`${records("transactions", "--json", "--op", "READ", lossy).length} of`);
   assert.ok(reads > 0 && reads < all.packets);
   assert.deepEqual(await drawn(), { packets: reads, credits: 64 });
   await filter(tab, "connection=9");
   await selected("0 of");
-  assert.match(await tab.textContent("#charts"), /Nothing captured shows that a packet was sent again/);
+  assert.match(await tab.textContent("#charts"), /Nothing captured shows that a packet was retransmitted/);
   assert.equal(await tab.textContent("#left-out"), "");
   await choose(tab, deviations);
   const found = records("check", "--json", deviations).filter(({ type }) => type === "finding");

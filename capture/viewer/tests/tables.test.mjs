@@ -24,7 +24,7 @@ function sorted(all, value, descending) {
 const frame = ({ call_frame, reply_frame }) => call_frame ?? reply_frame;
 const outcome = ({ status, nfs_status }) => (status?.name === "SUCCESS" && nfs_status !== null ? nfs_status : status)?.name ?? null;
 /** The order of the legend. */
-const PHASES = ["call_ns", "responder_ns", "pull_ns", "push_ns", "reply_ns", "requester_ns"];
+const PHASES = ["call_ns", "responder_ns", "rdma_read_ns", "rdma_write_ns", "reply_ns", "requester_ns"];
 
 /** The phase that took longest as a number that is largest for the first of the legend, and its time in the digits after. */
 function longest({ phases }) {

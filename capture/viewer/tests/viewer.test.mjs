@@ -313,7 +313,7 @@ tabbed("recovery has one colour in tables, charts and ladders, and a legend expl
   const [bar, part] = await tab.locator(".spacer .row").first().evaluate((row) => [".phases", ".recovery"].map((name) => row.querySelector(name).getBoundingClientRect().width));
   assert.ok(part > 0.9 * bar, `${part} of ${bar}`);
   const words = await tab.locator("#phase-legend li").allTextContents();
-  assert.deepEqual(words.map((text) => text.split(" ")[0]), ["call", "responder", "pull", "push", "reply", "requester", "recovery"]);
+  assert.deepEqual(words.map((text) => text.split(" ")[0]), ["call", "server", "RDMA", "RDMA", "reply", "client", "recovery"]);
   assert.ok(words.every((text) => text.length > 30), `${words}`);
   await tab.keyboard.press("s");
   await tab.waitForSelector("#rpc .ladder .loss");

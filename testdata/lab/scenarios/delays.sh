@@ -44,7 +44,7 @@ verdict() {
     local at number phase none short long
     for at in transactions server; do
         for number in 1 2 3; do
-            for phase in call_ns responder_ns pull_ns push_ns reply_ns requester_ns; do
+            for phase in call_ns responder_ns rdma_read_ns rdma_write_ns reply_ns requester_ns; do
                 none=$(best "$at.json" "$number" "$phase")
                 short=$(best "$at.json" $((number + 3)) "$phase")
                 long=$(best "$at.json" $((number + 6)) "$phase")

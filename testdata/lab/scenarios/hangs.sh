@@ -3,7 +3,7 @@
 programs="rpcrdma-ping rpcrdma-serve"
 
 # The first cause of each connection, in their order.
-readonly causes=(none responder-silent responder-unreachable requester-unreachable responder-slow)
+readonly causes=(none server-silent server-unreachable client-unreachable server-slow)
 
 server() {
     server_ours

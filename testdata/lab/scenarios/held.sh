@@ -5,7 +5,7 @@ programs="rpcrdma-ping rpcrdma-serve" both_ends=1
 # for longer, and how many times by as much. An RDMA Read of the server waits for the client's data; the server holds the RDMA
 # Read request and the reply.
 readonly ways=(
-    "inline client - 0" "read client pull_ns 1" "write client - 0"
+    "inline client - 0" "read client rdma_read_ns 1" "write client - 0"
     "inline server responder_ns 1" "read server responder_ns 2" "write server responder_ns 1"
 )
 
@@ -53,7 +53,7 @@ verdict() {
         for number in 1 2 3 4 5 6; do
             way=${ways[number - 1]}
             read -r _ _ longer times <<<"$way"
-            for phase in call_ns responder_ns pull_ns push_ns reply_ns requester_ns; do
+            for phase in call_ns responder_ns rdma_read_ns rdma_write_ns reply_ns requester_ns; do
                 short=$(best "$at.json" $((2 * number - 1)) "$phase")
                 long=$(best "$at.json" $((2 * number)) "$phase")
                 by=0

@@ -140,7 +140,7 @@ verdict() {
     kernel_times >kernel_trace_ends.txt
     for end in client server; do
         "$rpcrdma" -q transactions --json "share/$end.pcap" >"$end.json" || fault "the capture of the $end is damaged"
-        jq -r '[.rdma_xid] + ([.latency_ns, .phases.responder_ns, .phases.pull_ns, .phases.push_ns] | map((. // 0) / 1000)) | join(" ")' \
+        jq -r '[.rdma_xid] + ([.latency_ns, .phases.responder_ns, .phases.rdma_read_ns, .phases.rdma_write_ns] | map((. // 0) / 1000)) | join(" ")' \
             "$end.json" | sort >"$end.txt"
     done
     awk '$3 == "no"' kernel_trace_ends.txt | sort >without_loss.txt

@@ -15,7 +15,7 @@ client() {
     done
 }
 
-# Something was lost and sent again, or the scenario shows nothing.
+# Something was lost and retransmitted, or the scenario shows nothing.
 verdict() {
-    grep -q '"retransmitted":[1-9]' stats.json || fault "nothing was sent again"
+    grep -q '"retransmitted":[1-9]' stats.json || fault "nothing was retransmitted"
 }

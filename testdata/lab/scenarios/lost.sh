@@ -1,4 +1,4 @@
-# Known frames are lost, of either end and either side of the capture: what was sent again is as many as the kernels count.
+# Known frames are lost, of either end and either side of the capture: what was retransmitted is as many as the kernels count.
 programs="rpcrdma-ping rpcrdma-serve" both_ends=1 seconds=400
 
 # Each on a connection of its own: the end at which frames are lost; whether that is what comes in, after it was captured, or what
@@ -161,7 +161,7 @@ verdict() {
         [ "$direction" = twice ] || [ "$lost" -gt 0 ] || fault "$connection: nothing was lost"
         if [ "$adapter" = siw ]; then
             for each in server client; do
-                same "$connection: $each sent again" "$(found "$each" "$connection" '.retransmitted + .replaced')" \
+                same "$connection: $each retransmitted" "$(found "$each" "$connection" '.retransmitted + .replaced')" \
                     "$(counted "$each" "$connection" TcpRetransSegs)"
                 same "$connection: $each timed out" "$(found "$each" "$connection" .timeouts)" \
                     $(($(counted "$each" "$connection" TcpExtTCPTimeouts) + $(counted "$each" "$connection" TcpExtTCPLossProbes)))
@@ -183,7 +183,7 @@ verdict() {
                 "$(counted "$other" "$connection" TcpExtTCPDSACKOldSent)"
             ;;
         rxe-send)
-            same "$connection: $from sent again" "$(found "$from" "$connection" .retransmitted)" "$lost"
+            same "$connection: $from retransmitted" "$(found "$from" "$connection" .retransmitted)" "$lost"
             same "$connection: $from timed out" "$(found "$from" "$connection" .timeouts)" \
                 "$(counted "$from" "$connection" completer_retry_err)"
             ;;

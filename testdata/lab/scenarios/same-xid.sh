@@ -46,7 +46,7 @@ send 00000007 00000001 00000020 00000007 00000000 00000000 00000000 $(nfs_call 0
 receive
 receive
 END
-    step "a call that is sent again"
+    step "a call that is retransmitted"
     raw-requester "$server:$port" <<END
 $(null 00000008)
 $(null 00000008)

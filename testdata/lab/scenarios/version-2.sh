@@ -65,5 +65,5 @@ verdict() {
     answered=$(grep -c '"status":{"name":"SUCCESS"' transactions.json)
     [ "$answered" -eq 116 ] || fault "$answered calls were answered, not 116"
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
-    grep -q '"retransmitted":[1-9]' stats.json || fault "nothing was sent again"
+    grep -q '"retransmitted":[1-9]' stats.json || fault "nothing was retransmitted"
 }

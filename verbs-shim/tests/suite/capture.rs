@@ -218,10 +218,10 @@ fn a_capture_is_complete_with_private_data() {
     assert_eq!((connection.port(), connection.set_up, connection.paired), (Some(20049), true, true));
     assert_eq!(connection.said(Side::Active), Some(ANNOUNCED));
     assert_eq!(connection.said(Side::Passive), Some(ANNOUNCED));
-    assert_eq!(report.unclaimed, 0);
+    assert_eq!(report.unmatched_transfers, 0);
     for counts in [report.counts.active, report.counts.passive] {
         let wrong =
-            [counts.retransmitted, counts.early, counts.failed, counts.not_ready, counts.missed, counts.orphans];
+            [counts.retransmitted, counts.early, counts.failed, counts.not_ready, counts.missed, counts.unmatched];
         assert!(counts.packets > 0 && wrong == [0; 6], "{counts:?}");
     }
 }

@@ -340,14 +340,14 @@ fn recovered_comment(text: &mut String, recovered: &Recovered) -> fmt::Result {
     let Recovered { kind, operation, times, xid, .. } = *recovered;
     let what = operation.map_or("segment", OperationType::name);
     match kind {
-        RecoveryKind::SentAgain => write!(text, "{what} sent again{}", Nth(times))?,
-        RecoveryKind::Replaced => write!(text, "{what} sent again{}; the capture lacks the first", Nth(times))?,
+        RecoveryKind::SentAgain => write!(text, "{what} retransmitted{}", Nth(times))?,
+        RecoveryKind::Replaced => write!(text, "{what} retransmitted{}; the capture lacks the first", Nth(times))?,
         RecoveryKind::TimedOut { silence } => {
             write!(text, "time-out: its sender had waited for {} ms", Milliseconds(silence))?;
         }
         RecoveryKind::ImpliedNak => text.push_str("implied NAK: a response to this RDMA Read request was missing"),
         RecoveryKind::CauseNotSeen => text.push_str("cause not seen: nothing in the capture asked for this packet"),
-        RecoveryKind::SequenceError => text.push_str("NAK: a packet is missing"),
+        RecoveryKind::SequenceError => text.push_str("NAK: a packet was lost"),
         RecoveryKind::NotReady { wait } => write!(text, "RNR NAK: not ready, wait {} ms", Milliseconds(wait))?,
         RecoveryKind::Failed => text.push_str("refused for good"),
         _ => text.push_str(kind.name()),
@@ -382,7 +382,7 @@ fn latency(text: &mut String, transaction: &Transaction) -> fmt::Result {
 }
 
 fn moved(text: &mut String, operation: &str, octets: u64) -> fmt::Result {
-    if octets == 0 { Ok(()) } else { write!(text, "; RDMA {operation} of {octets} octets") }
+    if octets == 0 { Ok(()) } else { write!(text, "; RDMA {operation} of {octets} bytes") }
 }
 
 /// The phases that took time, if there are several.
@@ -394,7 +394,7 @@ fn phases(text: &mut String, transaction: &Transaction) -> fmt::Result {
     }
     for (index, phase) in parts.enumerate() {
         text.push_str(if index == 0 { "; ms by phase: " } else { ", " });
-        write!(text, "{} {}", phase.name(), Milliseconds(phases.phase_time(phase)))?;
+        write!(text, "{} {}", transaction.phase_title(phase), Milliseconds(phases.phase_time(phase)))?;
     }
     Ok(())
 }

@@ -331,7 +331,7 @@ impl<W: Write> Anonymizer<W> {
             let of_frame = || self.place(placement.frame).and_then(held).map(Cow::Borrowed);
             let Some(data) = of_stream.or_else(of_frame) else { break };
             let reached = payload.len() as u64;
-            // Data that was sent again may overlap.
+            // Data that was retransmitted may overlap.
             let Some(skipped) = reached.checked_sub(placement.at) else { break };
             let fresh = usize::try_from(skipped).ok().and_then(|skipped| data.get(skipped..));
             payload.extend_from_slice(fresh.unwrap_or_default());

@@ -34,7 +34,7 @@ impl PerOperation {
             self.faults.failed.add_rpc(status.is_failure());
         }
         match &transaction.recovery {
-            Ok(recovery) => self.faults.retransmitted.add_rpc(recovery.resent_packets > 0),
+            Ok(recovery) => self.faults.retransmitted.add_rpc(recovery.retransmitted_packets > 0),
             // Of several copies of the reply, nothing shows which one arrived.
             Err(NotTimed::ArrivalUnknown) => self.faults.retransmitted.add_rpc(true),
             Err(_) => {}
@@ -129,13 +129,13 @@ impl Faults {
     }
 }
 
-/// RPCs that something went wrong with, and those of which that is not known.
+/// Failed RPCs, and RPCs whose outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub(super) struct FaultsObject {
     /// Calls that got no reply.
     pub(super) unanswered: u64,
-    /// Calls of which it is known whether they got a reply. Not of those whose reply may be missing from the capture, nor of those
-    /// that are `waiting`.
+    /// Calls whose answer is known to have come or not. Excludes calls whose reply may be missing from the capture, and
+    /// `waiting` calls.
     pub(super) answer_known: u64,
     /// Calls without a reply when the capture ended that had waited for no longer than the slowest RPC of the operation took.
     pub(super) waiting: u64,
@@ -143,11 +143,11 @@ pub(super) struct FaultsObject {
     pub(super) failed: u64,
     /// RPCs whose status is known.
     pub(super) status_known: u64,
-    /// RPCs of which packets were sent again.
+    /// RPCs with retransmitted packets.
     pub(super) retransmitted: u64,
-    /// RPCs of which it is known whether packets were sent again.
+    /// RPCs whose retransmissions are known.
     pub(super) recovery_known: u64,
-    /// RPCs with a reply whose latency is not known. They are not in the percentiles.
+    /// RPCs with a reply whose latency is not known. The percentiles do not include these RPCs.
     pub(super) latency_unknown: u64,
 }
 
@@ -185,7 +185,7 @@ pub(super) struct FaultChanges {
     pub(super) unanswered: FaultChange,
     /// Change of the RPCs that failed.
     pub(super) failed: FaultChange,
-    /// Change of the RPCs of which packets were sent again.
+    /// Change of the RPCs with retransmitted packets.
     pub(super) retransmitted: FaultChange,
 }
 
@@ -243,7 +243,7 @@ impl FaultChanges {
 pub(crate) struct ComparedOperation {
     /// The procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
     pub(super) operation: String,
-    /// Its numbers in the first capture; null if that has none.
+    /// Numbers in the first capture; null if that has none.
     pub(super) before: Option<ComparandObject>,
     /// Numbers in the second capture; null if the operation is not there.
     pub(super) after: Option<ComparandObject>,
@@ -251,20 +251,22 @@ pub(crate) struct ComparedOperation {
     pub(super) faults: FaultChanges,
     /// The growth of the median, as a fraction of the median before.
     pub(super) p50_change: Option<f64>,
-    /// Probability that a difference of the latencies as large as this is chance, by a rank test that takes into account how much
-    /// each latency resembles the one before it.
+    /// Probability that a difference of the latencies as large as this is chance, by a rank test that takes into
+    /// account the resemblance of each latency to the one before.
     #[serde(serialize_with = "super::as_name")]
     #[schemars(with = "String")]
     pub(super) significance: Chance,
-    /// The growth of the 99th percentile, as a fraction of what it was before.
+    /// The growth of the 99th percentile, as a fraction of the earlier value.
     pub(super) p99_change: Option<f64>,
-    /// Probability that a difference of the slowest latencies as large as this is chance, by the same test of those alone.
+    /// Probability that a difference of the slowest latencies as large as this is chance, by the same test of the
+    /// slowest alone.
     #[serde(serialize_with = "super::as_name")]
     #[schemars(with = "String")]
     pub(super) p99_significance: Chance,
     /// The outcome of all this.
     pub(super) outcome: Outcome,
-    /// `true` if it is `worse` or `slower`, and that is significant among all operations too (Holm's method).
+    /// `true` if the operation is `worse` or `slower`, and the change is significant among all operations too (Holm's
+    /// method).
     pub(super) regression: bool,
 }
 
@@ -276,16 +278,16 @@ pub(super) enum Outcome {
     Gone,
     /// Only the second capture has the operation.
     New,
-    /// A larger share of its RPCs is unanswered, failed or needed retransmission.
+    /// A larger share of the RPCs is unanswered, failed or needed retransmission.
     Worse,
     /// The median or the 99th percentile of the latency grew by more than is tolerated, and the difference is significant.
     Slower,
-    /// A smaller share of its RPCs is unanswered, failed or needed retransmission.
+    /// A smaller share of the RPCs is unanswered, failed or needed retransmission.
     Better,
     /// The median or the 99th percentile fell by more than is tolerated, and the difference is significant.
     Faster,
-    /// Not known: there are too few RPCs, or another share of them failed, so that their latencies are not comparable. If only the 99th
-    /// percentile is not known, it changed by more than is tolerated.
+    /// Not known: there are too few RPCs, or another share failed, so that the latencies are not comparable. If only
+    /// the 99th percentile is not known, that percentile changed by more than is tolerated.
     Unknown,
     /// The differences may be chance, or are tolerated.
     Same,
@@ -298,13 +300,13 @@ pub(super) struct ComparandObject {
     pub(super) rpcs: u64,
     /// Faults of these RPCs.
     pub(super) faults: FaultsObject,
-    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
+    /// Median latency in nanoseconds, to one in a hundred; null if no latency is known.
     pub(super) p50_ns: Option<u64>,
-    /// Nanoseconds that 99 of 100 did not exceed.
+    /// 99th percentile of the latency in nanoseconds.
     pub(super) p99_ns: Option<u64>,
-    /// Octets that were moved for them by RDMA Read.
+    /// Octets moved by RDMA Read.
     pub(super) rdma_read_octets: u64,
-    /// Octets that were moved for them by RDMA Write.
+    /// Octets moved by RDMA Write.
     pub(super) rdma_write_octets: u64,
     /// Forms in which their calls were sent.
     pub(super) calls_sent: Forms,

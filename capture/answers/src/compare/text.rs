@@ -59,10 +59,10 @@ impl ComparedTotal {
     /// Writes a line for each fault, whether there is any or not, and one for what is not known, if there is any.
     fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         let (before, after) = (&self.before, &self.after);
-        let names = ["calls without a reply", "RPCs that failed", "RPCs with packets sent again"];
+        let names = ["calls without a reply", "RPCs that failed", "RPCs with retransmissions"];
         let faults = names.into_iter().zip(self.changes.of_sides(&before.faults, &after.faults));
-        let packets = [before, after].map(|side| (side.packets_sent_again, side.packets));
-        for (name, (sides, change)) in faults.chain([("packets sent again", (packets, FaultChange::UNKNOWN))]) {
+        let packets = [before, after].map(|side| (side.retransmitted_packets, side.packets));
+        for (name, (sides, change)) in faults.chain([("packets retransmitted", (packets, FaultChange::UNKNOWN))]) {
             let [before, after] = sides.map(|(part, whole)| format!("{} of {}", grouped(part), grouped(whole)));
             let mut line = Line::new(colour, WIDTH);
             line.column(NAME, name, FAULT_NAME);
@@ -126,14 +126,14 @@ impl ComparedOperation {
             if is_changed(octets, octets_after) {
                 let [mean, mean_after] =
                     [octets, octets_after].map(|octets| grouped(octets.part.checked_div(octets.whole).unwrap_or(0)));
-                changes.push(format!("{name} {mean} → {mean_after} octets per RPC"));
+                changes.push(format!("{name} {mean} → {mean_after} bytes per RPC"));
             }
         }
         changes
     }
 
     fn changed_faults(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
-        let names = ["no reply", "failed", "RPCs with packets sent again"];
+        let names = ["no reply", "failed", "RPCs with retransmissions"];
         let faults = names.into_iter().zip(self.faults.of_sides(before, after));
         let share = |&(part, whole): &(u64, u64)| Share { part, whole };
         let changed = faults.filter(|(_, ([before, after], _))| is_changed(share(before), share(after)));

@@ -46,8 +46,8 @@ pub(super) struct TotalObject {
     pub(super) faults: FaultsObject,
     /// Packets of RPC-over-RDMA connections.
     pub(super) packets: u64,
-    /// Packets that were sent again.
-    pub(super) packets_sent_again: u64,
+    /// Retransmitted packets.
+    pub(super) retransmitted_packets: u64,
 }
 
 /// Faults and packets of all RPCs of one capture.
@@ -59,7 +59,7 @@ pub(super) struct ComparedSide<'a> {
 impl TotalObject {
     const fn new(faults: &Faults, packets: PacketCounts) -> Self {
         let PacketCounts { all, sent_again } = packets;
-        Self { rpcs: faults.rpcs, faults: FaultsObject::new(faults), packets: all, packets_sent_again: sent_again }
+        Self { rpcs: faults.rpcs, faults: FaultsObject::new(faults), packets: all, retransmitted_packets: sent_again }
     }
 }
 

@@ -169,7 +169,7 @@ fn setting_up(life: &ConnectionLife) -> String {
         .is_private_data_refused
         .then(|| "private data refused: a later request without private data was accepted".to_owned());
     let established = life.established().map(|stamp| format!("established in frame {}", stamp.frame));
-    let missing = (life.answer == RequestAnswer::NotCaptured).then(|| "set-up not captured".to_owned());
+    let missing = (life.answer == RequestAnswer::NotCaptured).then(|| "setup not captured".to_owned());
     let parts: Vec<_> = [repeated, answered, refused, established, missing].into_iter().flatten().collect();
     parts.join("; ")
 }

@@ -54,6 +54,6 @@ impl SeenAtBothEnds {
     /// Words for what each end saw.
     pub(super) fn medians(&self) -> String {
         let [client, server] = [self.requester, self.responder].map(|latency| duration(latency.p50_ns));
-        format!("half took up to {client} at the client, {server} at the server")
+        format!("median {client} at the client, {server} at the server")
     }
 }

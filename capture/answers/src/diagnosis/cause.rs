@@ -19,11 +19,11 @@ pub enum Cause {
     TwoClocks,
     /// The responder accepted a call, and then did nothing for the call.
     ResponderSilent,
-    /// Nothing acknowledges a call that was sent again and again.
+    /// Nothing acknowledges a call that was retransmitted several times.
     ResponderUnreachable,
     /// The responder waits for the requester.
     RequesterSilent,
-    /// Nothing acknowledges a reply that was sent again and again.
+    /// Nothing acknowledges a reply that was retransmitted several times.
     RequesterUnreachable,
     /// Packets that an end retransmits in vain have a wrong checksum.
     WrongChecksum,
@@ -39,7 +39,7 @@ pub enum Cause {
     ConnectUnanswered,
     /// An end ends connections again and again.
     Flapping,
-    /// Lost packets were sent again.
+    /// Lost packets were retransmitted.
     Loss,
     /// The receiver had no Receive posted.
     ReceiverNotReady,
@@ -87,8 +87,8 @@ impl CauseOwner {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Requester => "requester",
-            Self::Responder => "responder",
+            Self::Requester => "client",
+            Self::Responder => "server",
             Self::Network => "network",
             Self::Capture => "capture",
         }
@@ -208,7 +208,7 @@ pub static CAUSES: [CauseRule; 32] = [
         cause: Cause::JoinedLate,
         name: "joined-late",
         title: "The capture began late",
-        condition: "1 % or more of the RPCs have a reply and no call, and the set-up of a connection was not captured, if none \
+        condition: "1 % or more of the RPCs have a reply and no call, and the setup of a connection was not captured, if none \
                     of the causes above explains that",
     },
     CauseRule {
@@ -226,27 +226,27 @@ pub static CAUSES: [CauseRule; 32] = [
     },
     CauseRule {
         cause: Cause::ResponderSilent,
-        name: "responder-silent",
+        name: "server-silent",
         title: "Calls arrived and are not answered",
         condition: "a call was accepted, or its arrival is unknown, and it waited until its connection ended, or at the \
-                    end of the capture for 1 s, and for twice the longest time that a responder took for a reply",
+                    end of the capture for 1 s, and for twice the longest time that a server took for a reply",
     },
     CauseRule {
         cause: Cause::ResponderUnreachable,
-        name: "responder-unreachable",
+        name: "server-unreachable",
         title: "Calls do not arrive",
         condition: "a call, or over TCP what came before it, was retransmitted, never acknowledged, and waited as long",
     },
     CauseRule {
         cause: Cause::RequesterSilent,
-        name: "requester-silent",
-        title: "The requester does not continue",
-        condition: "the responder waited as long: for data that it asked for, for a call that it refused, or for a reply that \
-                    it provides to be read",
+        name: "client-silent",
+        title: "The client stopped responding",
+        condition: "the server waited as long: for data that it asked for, for a call that it refused, or for the client to read a \
+                    reply",
     },
     CauseRule {
         cause: Cause::RequesterUnreachable,
-        name: "requester-unreachable",
+        name: "client-unreachable",
         title: "Replies do not arrive",
         condition: "a reply or its data, or over TCP what came before it, was retransmitted, never acknowledged, and its call \
                     waited as long",
@@ -262,7 +262,7 @@ pub static CAUSES: [CauseRule; 32] = [
         cause: Cause::ReplyRefused,
         name: "reply-refused",
         title: "Replies are refused: no receive buffer",
-        condition: "the requester's adapter refused a reply because no Receive was posted ('receiver not ready'), did not accept it \
+        condition: "the client's adapter refused a reply because no Receive was posted ('receiver not ready'), did not accept it \
                     later, and the call waited as long",
     },
     CauseRule {
@@ -304,7 +304,7 @@ pub static CAUSES: [CauseRule; 32] = [
     CauseRule {
         cause: Cause::Loss,
         name: "loss",
-        title: "Packets were lost and sent again",
+        title: "Packets were lost and retransmitted",
         condition: "recovery from loss took 5 % of the waiting time, or for 1 % of the RPCs it is unknown what it took, or 1 % of the \
                     packets were retransmitted for calls that the capture does not show, on connections that were set up before it",
     },
@@ -317,8 +317,8 @@ pub static CAUSES: [CauseRule; 32] = [
     CauseRule {
         cause: Cause::Distance,
         name: "distance",
-        title: "The way through the network is long",
-        condition: "the way to an end and back, as its adapter's acknowledgements measure it, took 10 ms or more of each of 10 RPCs, \
+        title: "The network's round trip is long",
+        condition: "the round trip to an end, as its adapter's acknowledgements measure it, took 10 ms or more of each of 10 RPCs, \
                     and these times are 20 % of the waiting time",
     },
     CauseRule {
@@ -327,27 +327,27 @@ pub static CAUSES: [CauseRule; 32] = [
         title: "A client was late to return a delegation",
         condition: "the server recalled a delegation (CB_RECALL) while it held a call that conflicts with it, and answered the call after \
                     the client had answered the recall or returned the delegation, for which the client took as long as a slow \
-                    responder, not counting time in which it waited for the server; or the client never answered the recall",
+                    server, not counting time in which it waited for the server; or the client never answered the recall",
     },
     CauseRule {
         cause: Cause::ResponderSlow,
-        name: "responder-slow",
-        title: "The responder was slow",
-        condition: "the responder took 20 ms or more for each of 10 RPCs, or 500 ms for one, beyond the way to it and back, without a \
-                    packet that was sent again, and these times are 20 % of the waiting time",
+        name: "server-slow",
+        title: "The server was slow",
+        condition: "the server took 20 ms or more for each of 10 RPCs, or 500 ms for one, beyond the round trip, without a \
+                    retransmitted packet, and these times are 20 % of the waiting time",
     },
     CauseRule {
         cause: Cause::RequesterSlow,
-        name: "requester-slow",
-        title: "The requester was slow",
-        condition: "the requester took as long to begin to send data or to fetch a reply, and these times are 20 % of the waiting time",
+        name: "client-slow",
+        title: "The client was slow",
+        condition: "the client took as long to begin to send data or to fetch a reply, and these times are 20 % of the waiting time",
     },
     CauseRule {
         cause: Cause::SlowTransfer,
         name: "slow-transfer",
         title: "The sender of data paused",
-        condition: "the end that sends data by RDMA paused as long between two packets of data, beyond the time that 100 MB/s and the way \
-                    to both ends need, and these times are 20 % of the waiting time",
+        condition: "the end that sends data by RDMA paused as long between two packets of data, beyond the time that 100 MB/s and the round \
+                    trips to both ends need, and these times are 20 % of the waiting time",
     },
     CauseRule {
         cause: Cause::Congestion,
@@ -360,7 +360,7 @@ pub static CAUSES: [CauseRule; 32] = [
     CauseRule {
         cause: Cause::Window,
         name: "window",
-        title: "A receiver had no room",
+        title: "A receiver's TCP window was closed",
         condition: "the window that an end advertises was 0 as long while data for it or a reply was awaited (TCP), and these times are \
                     20 % of the waiting time",
     },
@@ -381,7 +381,7 @@ pub static CAUSES: [CauseRule; 32] = [
         cause: Cause::SmallSends,
         name: "small-sends",
         title: "Sends are too small",
-        condition: "the inline threshold of a connection is below 4,096 octets, and Sends of that length would do without \
+        condition: "the inline threshold of a connection is below 4,096 bytes, and Sends of that length would do without \
                     chunks for 20 % of the RPCs that have any",
     },
     CauseRule {

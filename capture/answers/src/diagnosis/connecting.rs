@@ -128,7 +128,7 @@ impl Judgement<'_> {
         let mut sentences = vec![format!("{client} sent {server} {asked}{port}{within}, and got no answer{until}.")];
         sentences.push(match requests.is_received {
             true => format!("{server} confirmed that it received a request (MRA), and has not decided."),
-            false => "The server is not there, or packets are lost on the way to it or back.".to_owned(),
+            false => "The server is down, or packets are lost on the way there or back.".to_owned(),
         });
         if !self.attempts.is_heard(key) && !requests.is_received {
             sentences.push(format!("The capture holds nothing of {server}: it may also lack that direction."));

@@ -107,16 +107,16 @@ impl NotReady {
     pub(super) fn sentence(&self) -> String {
         match self.granted.zip(self.taken).filter(|(granted, taken)| taken < granted) {
             Some((granted, 0)) => format!(
-                "It had granted {}, and refused calls when no other call waited for an answer: it had no Receive posted at all \
-                 then, so it posts Receives too late.",
+                "This end had granted {}, and refused calls although no other call waited: no Receive was posted at all, so this end \
+                 posts Receives too late.",
                 counted(granted.into(), "credit")
             ),
             Some((granted, taken)) => format!(
-                "It had granted {granted} credits, and taken {} without an answer at most when it refused another: it posts fewer \
-                 Receives than it grants, or posts them too late.",
+                "This end had granted {granted} credits, and refused a call while at most {} waited for an answer: this end posts fewer \
+                 Receives than it grants, or posts Receives too late.",
                 counted(taken.into(), "call")
             ),
-            None => "It posts fewer Receives than the other end may send messages, or posts them too late.".to_owned(),
+            None => "This end posts fewer Receives than the other end may send messages, or posts Receives too late.".to_owned(),
         }
     }
 }

@@ -81,8 +81,8 @@ impl HeldUp {
         let amounts = [
             (&mut self.requester_paused, read.paused, Cause::SlowTransfer, true, "paused"),
             (&mut self.responder_paused, written.paused, Cause::SlowTransfer, false, "paused"),
-            (&mut self.responder_closed, read.window, Cause::Window, true, "found no room"),
-            (&mut self.requester_closed, written.window, Cause::Window, false, "found no room"),
+            (&mut self.responder_closed, read.window, Cause::Window, true, "waited for a TCP window"),
+            (&mut self.requester_closed, written.window, Cause::Window, false, "waited for a TCP window"),
             (
                 &mut self.congested,
                 congested,

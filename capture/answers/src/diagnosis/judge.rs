@@ -40,13 +40,37 @@ pub(super) struct Judgement<'a> {
     pub(super) files: &'a str,
 }
 
-/// The last step of a responder that waits, and what did not follow.
-const fn after(step: ResponderStep) -> &'static str {
+/// Names of the two ends of the RPCs of a cause.
+#[derive(Clone, Copy)]
+pub(super) struct EndNames {
+    /// The end that calls.
+    pub(super) calling: &'static str,
+    /// The end that answers.
+    pub(super) answering: &'static str,
+}
+
+impl EndNames {
+    /// The names for the RPCs of a tally: the server calls if all are callbacks.
+    pub(super) const fn new(tally: &Tally) -> Self {
+        if tally.is_of_callbacks() {
+            Self { calling: "server", answering: "client" }
+        } else {
+            Self { calling: "client", answering: "server" }
+        }
+    }
+}
+
+/// The last step of a responder that waits, and the step that did not follow.
+fn after(step: ResponderStep, EndNames { calling, answering }: EndNames) -> String {
     match step {
-        ResponderStep::Request => "The responder asked for data by RDMA Read, and the requester did not send it.",
-        ResponderStep::Refusal => "The responder's adapter refused the call, and the requester did not send it again.",
+        ResponderStep::Request => {
+            format!("The {answering} asked for data by RDMA Read, and the {calling} did not send it.")
+        }
+        ResponderStep::Refusal => {
+            format!("The {answering}'s adapter refused the call, and the {calling} did not retransmit it.")
+        }
         ResponderStep::ProvidedReply => {
-            "The responder provided a reply in Read chunks, and the requester did not read it."
+            format!("The {answering} provided a reply in Read chunks, and the {calling} did not read it.")
         }
     }
 }
@@ -171,13 +195,17 @@ impl<'a> Judgement<'a> {
     /// Adds the ends, operation and file with most of the tally to a cause.
     fn tallied(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let several = |count: usize, end: Option<Address>| end.filter(|_| count > 1).map(|end| end.to_string());
-        let owner = match cause.owner {
-            Some("requester") => tally.requester(),
-            Some("responder") => tally.responder(),
-            _ => None,
+        let [calling, answering] = [CauseOwner::Requester, CauseOwner::Responder].map(CauseOwner::name);
+        let ends = EndNames::new(tally);
+        let (owner, address) = match cause.owner {
+            Some(owner) if owner == calling => (Some(ends.calling), tally.requester()),
+            Some(owner) if owner == answering => (Some(ends.answering), tally.responder()),
+            owner => (owner, None),
         };
         DiagnosedCause {
-            owner_address: owner.map(|end| end.to_string()).or(cause.owner_address),
+            title: if tally.is_of_callbacks() { callback_title(cause.title) } else { cause.title },
+            owner,
+            owner_address: address.map(|end| end.to_string()).or(cause.owner_address),
             client: several(self.waits.clients.len(), tally.client()),
             server: several(self.waits.servers.len(), tally.server()),
             operation: tally.operation().map(str::to_owned),
@@ -258,7 +286,7 @@ impl<'a> Judgement<'a> {
             return None;
         }
         let advice = match self.gaps.longest_cut {
-            0..USUAL_HEADER => "capture at least 256 octets of each packet (tcpdump -s 256)",
+            0..USUAL_HEADER => "capture at least 256 bytes of each packet (tcpdump -s 256)",
             _ => "their headers are longer than usual, so capture whole packets (tcpdump -s 0)",
         };
         let evidence = format!(
@@ -352,7 +380,7 @@ impl<'a> Judgement<'a> {
         evidence.extend(self.moves([subject.client, subject.server]));
         if tally.reverse > 0 {
             let callbacks = counted(tally.reverse, "callback");
-            evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));
+            evidence.push(format!("{callbacks} among them: the server calls, and the client has to answer."));
         }
         let cause = self.cause(cause, owner, evidence, "pending");
         Some(self.timed(cause, tally))
@@ -360,19 +388,23 @@ impl<'a> Judgement<'a> {
 
     fn responder_silent(&self) -> Option<DiagnosedCause> {
         let Silence { responder_silent: tally, arrival_unknown, reply_refused, ends, .. } = self.silence;
+        let EndNames { calling, answering } = EndNames::new(tally);
+        let calls = if tally.rpcs == 1 { "call" } else { "calls" };
         let accepted = match ends.contains_key(&Cause::ResponderSilent) {
-            false => "Accepted by the responder's adapter, or acted on; then nothing followed.",
-            true => "Accepted by the responder's adapter, or acted on, and not answered.",
+            false => format!("The {answering}'s adapter received the {calls}; the {answering} then sent nothing."),
+            true => format!("The {answering}'s adapter received the {calls}; the {answering} did not answer."),
         };
         let evidence = match (*arrival_unknown, *reply_refused) {
-            (0, 0) => accepted.to_owned(),
+            (0, 0) => accepted,
             (0, refused) if refused == tally.rpcs => {
-                "The responder sent a reply, the requester's adapter refused it, and it was not retransmitted.".to_owned()
+                format!(
+                    "The {answering} sent a reply, the {calling}'s adapter refused it, and it was not retransmitted."
+                )
             }
-            (unknown, 0) if unknown == tally.rpcs => {
-                "Sent once, and the capture does not show an arrival: the responder does not answer, or cannot be reached."
-                    .to_owned()
-            }
+            (unknown, 0) if unknown == tally.rpcs => format!(
+                "The {calls} {}, and the capture does not show an arrival: the {answering} does not answer, or cannot be reached.",
+                if unknown == 1 { "was sent once" } else { "were sent once" }
+            ),
             (unknown, 0) => {
                 format!("{accepted} For {} the capture does not show an arrival.", grouped(unknown))
             }
@@ -382,41 +414,43 @@ impl<'a> Judgement<'a> {
     }
 
     fn responder_unreachable(&self) -> Option<DiagnosedCause> {
-        let evidence = format!(
-            "Sent again{}, and never acknowledged: the responder is not there, or packets are lost on the way to it or \
-             back.",
-            self.or_behind(Cause::ResponderUnreachable)
-        );
         let tally = &self.silence.responder_unreachable;
+        let evidence = format!(
+            "Retransmitted{}, and never acknowledged: the {} is down, or packets are lost on the way there or back.",
+            self.or_behind(Cause::ResponderUnreachable),
+            EndNames::new(tally).answering
+        );
         self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
     fn requester_silent(&self) -> Option<DiagnosedCause> {
-        let steps = &self.silence.steps;
+        let tally = &self.silence.requester_silent;
+        let (steps, ends) = (&self.silence.steps, EndNames::new(tally));
         let step = |(step, calls): (&ResponderStep, &u64)| match steps.len() {
-            1 => after(*step).to_owned(),
-            _ => format!("{}: {}", counted(*calls, "call"), after(*step)),
+            1 => after(*step, ends),
+            _ => format!("{}: {}", counted(*calls, "call"), after(*step, ends)),
         };
         let steps: Vec<String> = steps.iter().map(step).collect();
-        let evidence = format!("{} Or its packets were lost before the capture.", steps.join(" "));
-        let tally = &self.silence.requester_silent;
+        let evidence =
+            format!("{} Or packets of the {} were lost before the capture point.", steps.join(" "), ends.calling);
         self.unanswered(Cause::RequesterSilent, Some(CauseOwner::Requester), tally, evidence)
     }
 
     fn requester_unreachable(&self) -> Option<DiagnosedCause> {
-        let evidence = format!(
-            "Their replies, or data of them, were sent again{}, and never acknowledged: the requester is not there, or \
-             packets are lost on the way to it or back.",
-            self.or_behind(Cause::RequesterUnreachable)
-        );
         let tally = &self.silence.requester_unreachable;
+        let evidence = format!(
+            "Their replies, or data of them, were retransmitted{}, and never acknowledged: the {} is down, or packets are \
+             lost on the way there or back.",
+            self.or_behind(Cause::RequesterUnreachable),
+            EndNames::new(tally).calling
+        );
         self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
     /// Words for messages that TCP delivered behind retransmitted ones.
     fn or_behind(&self, cause: Cause) -> &'static str {
         match self.silence.behind_retransmitted.contains(&cause) {
-            true => ", or sent once behind what was retransmitted",
+            true => ", or sent once behind retransmitted packets",
             false => "",
         }
     }
@@ -440,7 +474,7 @@ impl<'a> Judgement<'a> {
             _ => ("The adapters of these ends".to_owned(), "the other ends"),
         };
         evidence.push(format!(
-            "An adapter drops such packets without an answer, so nothing arrives at {to}. {of} computes it wrongly, or \
+            "An adapter drops such packets without an answer, so nothing arrives at {to}. {of} computes the checksum wrongly, or \
              something on the way to the capture changes packets."
         ));
         let owner = ends.first_key_value().filter(|_| ends.len() == 1).map(|(end, _)| *end);
@@ -453,11 +487,13 @@ impl<'a> Judgement<'a> {
         let tally = &self.silence.reply_refused_for_lack;
         let end = tally.greatest_rpc.as_ref().map(|greatest| greatest.subject.requester());
         let naks = end.and_then(|end| self.facts.not_ready.get(&end));
-        let naks = naks.map(|count| format!(" It sent 'receiver not ready' (RNR NAK) {}.", times(count.times)));
+        let naks =
+            naks.map(|count| format!(" The adapter sent 'receiver not ready' (RNR NAK) {}.", times(count.times)));
         let evidence = format!(
-            "The requester's adapter had no receive buffer for the reply, and refused it.{} A requester has to post a receive buffer \
+            "The {calling}'s adapter had no receive buffer for the reply, and refused it.{} A {calling} has to post a receive buffer \
              (Receive) for each call before it sends the call.",
-            naks.unwrap_or_default()
+            naks.unwrap_or_default(),
+            calling = EndNames::new(tally).calling
         );
         self.unanswered(Cause::ReplyRefused, Some(CauseOwner::Requester), tally, evidence)
     }
@@ -482,16 +518,16 @@ impl<'a> Judgement<'a> {
                 some => format!(", {} of them counted above too,", grouped(some)),
             };
             evidence.push(format!(
-                "For {} with packets that were sent again{too} the ends took {} besides; recovery may be part of that.",
+                "{} with retransmitted packets{too} waited another {} for client or server; retransmission may be part of that.",
                 counted(affected.rpcs, "RPC"),
                 duration(affected.amount)
             ));
         }
         if arrival_unknown.rpcs > 0 {
             evidence.push(format!(
-                "{} {} a reply that was sent again, and nothing shows which copy arrived: their times are not counted.",
+                "{} {} not counted: a reply was retransmitted, and the capture does not show which transmission arrived.",
                 counted(arrival_unknown.rpcs, "RPC"),
-                if arrival_unknown.rpcs == 1 { "has" } else { "have" }
+                if arrival_unknown.rpcs == 1 { "is" } else { "are" }
             ));
         }
         if unknown.packets > 0 && loss.rpcs == 0 {
@@ -506,7 +542,7 @@ impl<'a> Judgement<'a> {
             None => self.facts.losses.sentences(NAMED),
             Some(_) => self.facts.losses.counts(NAMED),
         });
-        evidence.extend(self.facts.places.is_empty().then(|| "Where the capture was made is not known.".to_owned()));
+        evidence.extend(self.facts.places.is_empty().then(|| "The capture point is not known.".to_owned()));
         let Some(tally) = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0) else {
             let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, "events");
             let examples = unknown.frames.iter().map(|frame| CauseExample { frame: *frame, waiting_ns: None });
@@ -520,26 +556,26 @@ impl<'a> Judgement<'a> {
         Some(DiagnosedCause { rpcs, disturbed_ns, ..cause })
     }
 
-    /// Sentences about the time of recovery from loss: of one RPC, of all added up, and of the capture.
+    /// Sentences about the time of recovery from loss: of one RPC, of all, and of the capture.
     fn delayed(&self) -> Option<String> {
         let loss = &self.waits.loss;
         let (longest, sum) = (duration(loss.greatest()?), duration(loss.amount));
         let rpcs = counted(loss.rpcs, "RPC");
         let or_more = if self.waits.at_least > 0 { " or more" } else { "" };
         if loss.rpcs == 1 {
-            return Some(format!("Recovery delayed {rpcs} by {longest}{or_more}."));
+            return Some(format!("Retransmission delayed {rpcs} by {longest}{or_more}."));
         }
-        let all = format!("Recovery delayed {rpcs} by up to {longest}{or_more}; ");
+        let all = format!("Retransmission delayed {rpcs}, the longest by {longest}{or_more}; {sum}");
         let (disturbed, is_least) = self.waits.delayed();
         let disturbed = duration(disturbed);
         let length = self.summary.first.zip(self.summary.last).map(|(first, last)| last.0.saturating_sub(first.0));
         let length = length.map(|length| format!(" of the {} of the capture", duration(length))).unwrap_or_default();
         Some(match (disturbed == sum, is_least) {
-            (true, false) => format!("{all}{sum} in all, one after the other."),
+            (true, false) => format!("{all} in total, one after the other."),
             (_, true) => {
-                format!("{all}{sum}{or_more} added up. At least one was delayed for {disturbed}{length}, or longer.")
+                format!("{all}{or_more} in total. For {disturbed}{length}, or longer, at least one was delayed.")
             }
-            (false, false) => format!("{all}{sum} added up. At least one was delayed for {disturbed}{length}."),
+            (false, false) => format!("{all} in total. For {disturbed}{length}, at least one was delayed."),
         })
     }
 
@@ -608,7 +644,7 @@ impl<'a> Judgement<'a> {
         }
         let most = tally.greatest()?;
         let mut evidence = vec![format!(
-            "{} of {} spent {} or more on the way: up to {}{}.",
+            "{} of {} spent {} or more in the network: up to {}{}.",
             grouped(tally.rpcs),
             counted(self.waits.rpcs, "RPC"),
             duration(DISTANT),
@@ -617,8 +653,10 @@ impl<'a> Judgement<'a> {
         )];
         let line = |(end, round_trip): (&Address, &u64)| format!("{end} acknowledges in {}", duration(*round_trip));
         let ends: Vec<_> = self.waits.distant.iter().take(NAMED).map(line).collect();
-        evidence
-            .push(format!("{}. An adapter does that at once: most of it is the way there and back.", ends.join(", ")));
+        evidence.push(format!(
+            "{}. An adapter does that at once: most of it is the network's round trip.",
+            ends.join(", ")
+        ));
         let cause = self.cause(Cause::Distance, Some(CauseOwner::Network), evidence, "stats");
         Some(self.timed(cause, tally))
     }
@@ -676,10 +714,14 @@ impl<'a> Judgement<'a> {
         if !self.stands_out(cause, tally.rpcs, self.are_slow(tally, tally.amount)) {
             return None;
         }
-        let mut evidence = self.waited(tally, "for it for 20 ms or more")?;
-        let place = if owner == CauseOwner::Requester { CapturedAt::Requester } else { CapturedAt::Responder };
+        let (place, end) = match owner {
+            CauseOwner::Requester => (CapturedAt::Client, EndNames::new(tally).calling),
+            _ => (CapturedAt::Server, EndNames::new(tally).answering),
+        };
+        let mut evidence = self.waited(tally, &format!("20 ms or more for the {end}"))?;
         if self.waits.undivided > 0 && self.facts.places.get(&place) != Some(&self.facts.connections) {
-            evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
+            evidence
+                .push("This includes the round trip in the network, so the network may be slow instead.".to_owned());
         }
         let cause = self.cause(cause, Some(owner), evidence, &self.slowest_of(tally));
         Some(self.timed(cause, tally))
@@ -702,10 +744,10 @@ impl<'a> Judgement<'a> {
         self.held_up(Cause::SlowTransfer, owner, tally, &how, Some(why))
     }
 
-    /// An end that has no room for data.
+    /// An end without capacity for data.
     fn window(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
         let receiver = owner_in_words(owner, tally, "their receiver");
-        let how = format!("{receiver} took no data (TCP window 0)");
+        let how = format!("{receiver} accepted no data (TCP window 0)");
         self.held_up(Cause::Window, owner, tally, &how, None)
     }
 
@@ -754,9 +796,10 @@ impl<'a> Judgement<'a> {
         }
         let longest = tally.greatest()?;
         let mut evidence = vec![format!(
-            "{} of {} came when a reply gave a credit back: until then their requester had none, for up to {}.",
+            "{} of {} were sent when a reply returned a credit: until then the {} had none, for up to {}.",
             grouped(tally.rpcs),
             counted(self.waits.rpcs, "call"),
+            EndNames::new(tally).calling,
             duration(longest)
         )];
         evidence.extend(self.facts.credits.sentence());
@@ -773,7 +816,7 @@ impl<'a> Judgement<'a> {
         let by = small.owner_address().map(|end| format!(", as {end} announced")).unwrap_or_default();
         let evidence = vec![
             format!(
-                "Sends have at most {} octets{by}. {} of {} with chunks would need none with 4,096.",
+                "Sends have at most {} bytes{by}. {} of {} with chunks would need none with 4,096.",
                 grouped(u64::from(small.threshold?)),
                 grouped(small.rpcs.fit),
                 counted(small.rpcs.all, "RPC")
@@ -848,6 +891,16 @@ impl<'a> Judgement<'a> {
     }
 }
 
+/// The title of a cause for callbacks: the server calls, and the client answers.
+fn callback_title(title: &'static str) -> &'static str {
+    match title {
+        "The client stopped responding" => "The server stopped responding",
+        "The client was slow" => "The server was slow in callbacks",
+        "The server was slow" => "The client was slow to answer callbacks",
+        other => other,
+    }
+}
+
 /// An RPC by operation, file and frame.
 fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
     let operation = if operation == "unknown" { "an unknown call" } else { operation };
@@ -873,7 +926,7 @@ fn longest(title: &str, tally: &Tally) -> Option<String> {
     Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
 }
 
-/// The sum over several RPCs, which may have waited at the same time.
+/// The sum over several RPCs, of which some may have waited at the same time.
 fn added_up(tally: &Tally) -> String {
-    if tally.rpcs < 2 { String::new() } else { format!("; {} added up over all of them", duration(tally.amount)) }
+    if tally.rpcs < 2 { String::new() } else { format!(", {} in total", duration(tally.amount)) }
 }

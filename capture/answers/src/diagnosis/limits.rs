@@ -28,7 +28,7 @@ impl Judgement<'_> {
             grouped(facts.joined)
         );
         let unread = format!(
-            "{} of {connections}: the private data of the set-up was cut, so inline thresholds are unknown, and too small ones are not \
+            "{} of {connections}: the private data of the setup was cut, so inline thresholds are unknown, and too small ones are not \
              found (tcpdump -s 512 captures private data).",
             grouped(facts.cut_setups)
         );
@@ -48,7 +48,7 @@ impl Judgement<'_> {
             line(summary.cut, "frame", &cut),
             (summary.clock.count > 0).then_some(clock),
             sorted_frames(summary.clock.sorted).map(|text| sentence(&text)),
-            line(waits.unassigned, "RPC", "or others: packets were sent again for one of them."),
+            line(waits.unassigned, "RPC", "or others: packets were retransmitted for one of these; the capture does not show which."),
             line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),
             line(silence.recent, "call", &recent),
             line(waits.unanswered_left_out, "call", "more without a reply."),

@@ -257,15 +257,15 @@ impl Losses {
         let signs: Vec<String> = signs.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
         let (were, why) = match again {
             1 => ("was", ""),
-            _ if again > losses + disordered && losses > 0 => ("were", ", also those that followed a lost one"),
+            _ if again > losses + disordered && losses > 0 => ("were", ", including packets that followed a lost one"),
             _ => ("were", ""),
         };
         let packets = counted(again, "packet");
         if losses == 0 && disordered == 0 {
-            return Some(format!("{packets} {were} sent again, after losses that are not counted here."));
+            return Some(format!("{packets} {were} retransmitted, after losses that are not counted here."));
         }
         let signs = if signs.is_empty() { String::new() } else { format!(" ({})", signs.join(", ")) };
-        Some(format!("{}{signs}; {packets} {were} sent again{why}.", both(losses, disordered)))
+        Some(format!("{}{signs}; {packets} {were} retransmitted{why}.", both(losses, disordered)))
     }
 
     /// The directions with the most losses, at most `most`, as sentences without sides of the capture: packets in a selection
@@ -426,17 +426,19 @@ impl DirectionLosses {
         let again = counted(self.again, "packet");
         match (self.losses, self.disordered) {
             (0, 0) if has_others => {
-                format!("From {from} to {to}: {again} sent again, after losses in the other direction.")
+                format!("From {from} to {to}: {again} retransmitted, after losses in the other direction.")
             }
-            (0, 0) => format!("From {from} to {to}: {again} sent again."),
-            (0, disordered) => format!("From {from} to {to}: {again} sent again after {}.", disordered_of(disordered)),
+            (0, 0) => format!("From {from} to {to}: {again} retransmitted."),
+            (0, disordered) => {
+                format!("From {from} to {to}: {again} retransmitted after {}.", disordered_of(disordered))
+            }
             (losses, disordered) => {
                 let (losses, sides) = (losses_of(losses), self.sides(FromTo { from, to }));
                 let disordered = match disordered {
                     0 => String::new(),
                     count => format!("; {}", disordered_of(count)),
                 };
-                format!("From {from} to {to}: {again} sent again after {losses}{sides}{disordered}.")
+                format!("From {from} to {to}: {again} retransmitted after {losses}{sides}{disordered}.")
             }
         }
     }
@@ -446,11 +448,11 @@ impl DirectionLosses {
         let Self { losses, before_capture, behind_capture, unacknowledged, .. } = *self;
         // The other sides name the capture.
         let is_alone = before_capture + behind_capture + unacknowledged == 0;
-        let unknown = if is_alone { "on an unknown side of the capture" } else { "on an unknown side" };
+        let unknown = if is_alone { "on an unknown side of the capture point" } else { "on an unknown side" };
         let sides = [
-            (before_capture, format!("between {from} and the capture")),
-            (behind_capture, format!("between the capture and {to}")),
-            (unacknowledged, format!("between the capture and {to} or of an acknowledgement")),
+            (before_capture, format!("between {from} and the capture point")),
+            (behind_capture, format!("between the capture point and {to}")),
+            (unacknowledged, format!("between the capture point and {to} or of an acknowledgement")),
             (losses.saturating_sub(before_capture + behind_capture + unacknowledged), unknown.to_owned()),
         ];
         let sides: Vec<_> = sides.iter().filter(|(count, _)| *count > 0).collect();
@@ -565,10 +567,12 @@ mod tests {
     #[test]
     fn only_the_requested_packet_shows_the_side_of_a_loss() {
         let again = |kind| [(CLIENT, 5, NAK), (SERVER, 5, kind), (SERVER, 6, AGAIN), (SERVER, 7, AGAIN)];
-        for (kind, side) in [(AGAIN, "between the capture and LID 1"), (REPLACED, "between LID 2 and the capture")] {
+        for (kind, side) in
+            [(AGAIN, "between the capture point and LID 1"), (REPLACED, "between LID 2 and the capture point")]
+        {
             let expected = [
-                "1 loss (1 NAK); 3 packets were sent again, also those that followed a lost one.".to_owned(),
-                format!("From LID 2 to LID 1: 3 packets sent again after 1 loss {side}."),
+                "1 loss (1 NAK); 3 packets were retransmitted, including packets that followed a lost one.".to_owned(),
+                format!("From LID 2 to LID 1: 3 packets retransmitted after 1 loss {side}."),
             ];
             assert_eq!(losses(&again(kind), true), expected);
             assert_eq!(losses(&again(kind), false), expected);
@@ -577,7 +581,7 @@ mod tests {
         let unknown = losses(&[(CLIENT, 5, NAK), (SERVER, 6, AGAIN)], true);
         assert_eq!(
             unknown[1],
-            "From LID 2 to LID 1: 1 packet sent again after 1 loss on an unknown side of the capture."
+            "From LID 2 to LID 1: 1 packet retransmitted after 1 loss on an unknown side of the capture point."
         );
     }
 
@@ -585,8 +589,8 @@ mod tests {
     fn packets_without_a_loss_of_their_own_are_no_losses() {
         let again = losses(&[(SERVER, 5, AGAIN), (SERVER, 6, AGAIN)], true);
         let expected = [
-            "2 packets were sent again, after losses that are not counted here.",
-            "From LID 2 to LID 1: 2 packets sent again.",
+            "2 packets were retransmitted, after losses that are not counted here.",
+            "From LID 2 to LID 1: 2 packets retransmitted.",
         ];
         assert_eq!(again, expected);
         for count in [0, 1, 2] {
@@ -599,25 +603,29 @@ mod tests {
     fn a_reported_packet_was_lost_beyond_where_it_was_seen() {
         use MissingPacket::{Captured, Late, NotCaptured, ThrownAway};
         for (missing, kind, expected) in [
-            (Some(NotCaptured), REPLACED, "1 loss between LID 2 and the capture."),
-            (Some(ThrownAway), AGAIN, "1 loss between LID 2 and the capture."),
-            (Some(Captured), AGAIN, "1 loss between the capture and LID 1."),
+            (Some(NotCaptured), REPLACED, "1 loss between LID 2 and the capture point."),
+            (Some(ThrownAway), AGAIN, "1 loss between LID 2 and the capture point."),
+            (Some(Captured), AGAIN, "1 loss between the capture point and LID 1."),
             (Some(Late), AGAIN, "1 packet out of order or lost."),
             // It came between the report and the retransmission.
             (Some(NotCaptured), AGAIN, "1 packet out of order or lost."),
-            (None, AGAIN, "1 loss between the capture and LID 1."),
+            (None, AGAIN, "1 loss between the capture point and LID 1."),
         ] {
             let events = [(CLIENT, 7, NAK, missing), (SERVER, 7, kind, None), (SERVER, 8, AGAIN, None)];
             let found = losses_of_reports(&events, true);
-            assert_eq!(found[1], format!("From LID 2 to LID 1: 2 packets sent again after {expected}"), "{missing:?}");
+            assert_eq!(
+                found[1],
+                format!("From LID 2 to LID 1: 2 packets retransmitted after {expected}"),
+                "{missing:?}"
+            );
             assert_eq!(losses_of_reports(&events, false), found);
         }
         let late = [Some(Late), None].map(|missing| [(CLIENT, 7, NAK, missing), (SERVER, 7, AGAIN, None)]);
         assert_eq!(
             losses_of_reports(&late.concat(), true),
             [
-                "1 loss, and 1 packet out of order or lost (2 NAKs); 2 packets were sent again.",
-                "From LID 2 to LID 1: 2 packets sent again after 1 loss between the capture and LID 1; 1 packet out of order or lost.",
+                "1 loss, and 1 packet out of order or lost (2 NAKs); 2 packets were retransmitted.",
+                "From LID 2 to LID 1: 2 packets retransmitted after 1 loss between the capture point and LID 1; 1 packet out of order or lost.",
             ]
         );
     }
@@ -626,14 +634,14 @@ mod tests {
     #[test]
     fn a_reported_packet_not_retransmitted_may_be_out_of_order() {
         let found = losses(&[(CLIENT, 5, NAK)], true);
-        assert_eq!(found[0], "1 packet out of order or lost (1 NAK); 0 packets were sent again.");
+        assert_eq!(found[0], "1 packet out of order or lost (1 NAK); 0 packets were retransmitted.");
     }
 
     #[test]
     fn a_packet_lost_twice_before_it_returns_is_two_losses() {
         let events = [(CLIENT, 5, NAK), (SERVER, 6, AGAIN), (SERVER, 5, TIMED_OUT), (SERVER, 5, REPLACED)];
         assert!(
-            losses(&events, true)[1].ends_with("2 losses between LID 2 and the capture."),
+            losses(&events, true)[1].ends_with("2 losses between LID 2 and the capture point."),
             "{:?}",
             losses(&events, true)
         );
@@ -651,7 +659,10 @@ mod tests {
             let holes = events.iter().filter(|(.., kind)| *kind == AGAIN).count() as u64;
             let found = losses(events, true);
             assert!(found[0].starts_with(&format!("{} (", losses_of(holes))), "{found:?}");
-            assert!(found[1].ends_with(&format!("{} between the capture and LID 1.", losses_of(holes))), "{found:?}");
+            assert!(
+                found[1].ends_with(&format!("{} between the capture point and LID 1.", losses_of(holes))),
+                "{found:?}"
+            );
         }
     }
 
@@ -694,11 +705,11 @@ mod tests {
     #[test]
     fn time_outs_show_the_side_only_in_complete_captures() {
         let timed_out = [(SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)];
-        let side = "1 loss between the capture and LID 1 or of an acknowledgement.";
+        let side = "1 loss between the capture point and LID 1 or of an acknowledgement.";
         assert!(losses(&timed_out, true)[1].ends_with(side) && losses(&timed_out, false)[1].ends_with(side));
         let both = losses(&[timed_out, [(SERVER, 9, TIMED_OUT), (SERVER, 9, REPLACED)]].concat(), true);
-        let sides = "2 losses: 1 between LID 2 and the capture, 1 on an unknown side.";
-        assert_eq!(both[1], format!("From LID 2 to LID 1: 2 packets sent again after {sides}"));
+        let sides = "2 losses: 1 between LID 2 and the capture point, 1 on an unknown side.";
+        assert_eq!(both[1], format!("From LID 2 to LID 1: 2 packets retransmitted after {sides}"));
     }
 
     #[test]
@@ -712,7 +723,7 @@ mod tests {
             losses.sent_again(connection, direction, packet);
         }
         assert_eq!(losses.senders.len(), KEYS);
-        let sides = "1,000 between LID 1 and the capture, 1,000 on an unknown side.";
+        let sides = "1,000 between LID 1 and the capture point, 1,000 on an unknown side.";
         assert!(losses.sentences(1)[0].ends_with(sides), "{:?}", losses.sentences(1));
     }
 }

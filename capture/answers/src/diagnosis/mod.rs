@@ -274,8 +274,8 @@ impl Diagnoser {
             rpcs: diagnosis.rpcs,
             all_rpcs: context.waits.rpcs,
             is_empty: items == 0,
-            throughout_rpcs: throughout.rpcs,
-            throughout_frames: throughout.frames.clone(),
+            spanning_rpcs: throughout.rpcs,
+            spanning_frames: throughout.frames.clone(),
             throughout: throughout.sentence(),
         });
         diagnosis

@@ -18,10 +18,10 @@ pub struct Diagnosis {
     pub first_ns: Option<u64>,
     /// Time of the last frame.
     pub last_ns: Option<u64>,
-    /// The selected part, if the diagnosis is not about the whole capture; the fields above are those of the whole capture.
+    /// The selected part, if the diagnosis is not about the whole capture; the fields above describe the whole capture.
     pub selection: Option<SelectedRpcs>,
-    /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them. If the capture holds
-    /// the packets of both ends, the place of those that come first in it.
+    /// Known capture points: at the `client`, at the `server`, or `between` client and server. If the capture holds the
+    /// packets of both ends, the point whose packets come first.
     pub captured_at: Vec<&'static str>,
     /// Number of connections for which the place of the capture is known.
     pub captured_at_connections: u64,
@@ -45,7 +45,7 @@ pub struct Diagnosis {
     pub mounts: Vec<DiagnosedMount>,
     /// Latencies of RPCs; null if none is known. If the capture holds the packets of both ends, these are latencies at the requester.
     pub latency: Option<Latency>,
-    /// Latencies as each end saw them, if the capture holds the packets of both ends of all connections.
+    /// Latencies seen by each end, if the capture holds the packets of both ends of all connections.
     pub both_ends: Option<SeenAtBothEnds>,
     /// Nanoseconds for which RPCs waited: their latencies, the times before calls for which there was no credit, and the ages of
     /// calls without a reply.
@@ -63,7 +63,7 @@ pub struct Diagnosis {
     pub late_causes: Vec<(u64, Cause)>,
 }
 
-/// A mount, with its options in words; `rpcrdma stats` has each with the frame that shows it.
+/// A mount, with the options in words; `rpcrdma stats` names the frame that shows each option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct DiagnosedMount {
@@ -71,7 +71,7 @@ pub struct DiagnosedMount {
     pub client: String,
     /// Address of the server.
     pub server: String,
-    /// Versions, security, the largest READ and WRITE, and slots, as far as the capture shows them.
+    /// Versions, security, the largest READ and WRITE, and slots, as far as the capture shows these.
     pub options: String,
 }
 
@@ -105,10 +105,10 @@ pub struct SelectedRpcs {
     pub all_rpcs: u64,
     /// True if no RPC, no message and no indication of loss is selected: then nothing is said about the capture.
     pub is_empty: bool,
-    /// Selected RPCs that were in flight before the selected time, through all of it, and after it.
-    pub throughout_rpcs: u64,
+    /// Selected RPCs that were in flight before, during all of, and after the selected time.
+    pub spanning_rpcs: u64,
     /// Frames of the calls of these RPCs, at most eight.
-    pub throughout_frames: Vec<u64>,
+    pub spanning_frames: Vec<u64>,
     /// The same in words.
     #[serde(skip)]
     pub throughout: Option<String>,
@@ -124,7 +124,7 @@ pub struct CauseExample {
     pub waiting_ns: Option<u64>,
 }
 
-/// A cause, with what shows it.
+/// A cause, with evidence.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct DiagnosedCause {
@@ -133,31 +133,31 @@ pub struct DiagnosedCause {
     /// The cause in words.
     #[serde(skip)]
     pub title: &'static str,
-    /// The end or part that can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture
-    /// does not show which of two.
+    /// The end or part that can remove the cause: `client`, `server`, `network` or `capture`; null if the capture does
+    /// not show which of two.
     pub owner: Option<&'static str>,
-    /// The address of that end, if it is one.
+    /// The address of the owner, if the owner is an end.
     pub owner_address: Option<String>,
-    /// Nanoseconds of waiting that it explains; null if no time is known for it.
+    /// Nanoseconds of waiting that the cause explains; null if no time is known.
     pub waiting_ns: Option<u64>,
-    /// Nanoseconds of the capture in which it delayed at least one RPC: `waiting_ns` counts time in which it delayed several once for each.
-    /// Null if that is not known.
+    /// Nanoseconds of the capture in which the cause delayed at least one RPC; `waiting_ns` counts the same time once
+    /// for each delayed RPC. Null if that is not known.
     pub disturbed_ns: Option<u64>,
     /// The part of all waiting that these are, from 0 to 1.
     pub share: Option<f64>,
-    /// The client that four fifths or more of it fall on, if the capture holds RPCs of several, or of none.
+    /// The client of four fifths or more of the cause, if the capture holds RPCs of several clients, or of none.
     pub client: Option<String>,
-    /// The server that four fifths or more of it fall on, if the capture holds RPCs of several, or of none.
+    /// The server of four fifths or more of the cause, if the capture holds RPCs of several servers, or of none.
     pub server: Option<String>,
-    /// The operation that four fifths or more of it fall on.
+    /// The operation of four fifths or more of the cause.
     pub operation: Option<String>,
-    /// The name of the file that four fifths or more of it fall on.
+    /// The name of the file of four fifths or more of the cause.
     pub file: Option<String>,
-    /// Beginning of the first RPC that it fell on, in nanoseconds since 1970-01-01 00:00 UTC; null if it fell on none.
+    /// Beginning of the first affected RPC, in nanoseconds since 1970-01-01 00:00 UTC; null without one.
     pub since_ns: Option<u64>,
-    /// RPCs that it fell on; null if they are not counted.
+    /// Affected RPCs; null if not counted.
     pub rpcs: Option<u64>,
-    /// Frames that show it, at most eight.
+    /// Frames that show the cause, at most eight.
     pub frames: Vec<u64>,
     /// The same frames with their times, the longest first.
     pub examples: Vec<CauseExample>,

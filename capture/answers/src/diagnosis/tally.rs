@@ -165,6 +165,11 @@ impl Tally {
         self.responders.dominant(self.amount).copied()
     }
 
+    /// Returns true if there are RPCs, and all are callbacks.
+    pub(super) const fn is_of_callbacks(&self) -> bool {
+        self.rpcs > 0 && self.reverse == self.rpcs
+    }
+
     /// Operation with most of the tally.
     pub(super) fn operation(&self) -> Option<&str> {
         self.operations.dominant(self.amount).map(String::as_str).filter(|name| *name != "unknown")

@@ -42,13 +42,12 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     if diagnosis.connections == 0 {
         return selected.into_iter().collect();
     }
-    // The causes below use the words of the protocol.
-    let end = |one: &Option<String>, count: usize, name: &str, role: &str| match one {
-        Some(address) => format!("{name} {address} ({role})"),
-        None => format!("{} ({role}s)", counted(count as u64, name)),
+    let end = |one: &Option<String>, count: usize, name: &str| match one {
+        Some(address) => format!("{name} {address}"),
+        None => counted(count as u64, name),
     };
-    let client = end(&diagnosis.client, diagnosis.clients, "client", "requester");
-    let server = end(&diagnosis.server, diagnosis.servers, "server", "responder");
+    let client = end(&diagnosis.client, diagnosis.clients, "client");
+    let server = end(&diagnosis.server, diagnosis.servers, "server");
     let connections = counted(diagnosis.connections, "connection");
     let place = match &diagnosis.captured_at[..] {
         _ if diagnosis.both_ends.is_some() => ", captured at both ends".to_owned(),
@@ -78,7 +77,7 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
         text.push_str(&match latency.percentiles() {
             Some(percentiles) => {
                 let [median, most] = percentiles.map(duration);
-                format!("; half took up to {median}, 99 of 100 up to {most}")
+                format!("; median {median}, 99th percentile {most}")
             }
             None if diagnosis.rpcs == 1 => format!("; it took {}", duration(latency.max_ns)),
             None => format!("; the only known latency is {}", duration(latency.max_ns)),
@@ -186,28 +185,32 @@ impl<W: io::Write> Page<'_, W> {
 }
 
 impl DiagnosedCause {
-    /// The share and the owner of the cause, in words.
+    /// The owner and the share of the cause, in words.
     #[must_use]
     pub fn weight(&self) -> String {
         let owner = match (self.owner, &self.owner_address) {
             (Some(owner), Some(address)) => format!("{owner} {address}"),
-            (owner, _) => owner.unwrap_or("one of the ends").to_owned(),
+            (Some(owner), None) => format!("the {owner}"),
+            (None, _) => "one of the ends".to_owned(),
         };
         match self.share {
-            Some(share) => format!("{} of the waiting time, {owner}", percent(share)),
+            Some(share) => format!("{owner}: {} of the waiting time", percent(share)),
             None => owner,
         }
     }
 
-    /// The client, server, operation and file with most of the cause, as a sentence.
+    /// The operation, file, client and server with most of the cause, as a sentence.
     #[must_use]
     pub fn falls_on(&self) -> Option<String> {
-        let parts: Vec<String> =
-            [("client", &self.client), ("server", &self.server), ("operation", &self.operation), ("file", &self.file)]
-                .into_iter()
-                .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name} {value}")))
-                .collect();
-        (!parts.is_empty()).then(|| format!("Most of it: {}.", parts.join(", ")))
+        let called = match (&self.operation, &self.file) {
+            (Some(operation), Some(file)) => Some(format!("{operation} of {file}")),
+            (Some(operation), None) => Some(operation.clone()),
+            (None, file) => file.as_ref().map(|file| format!("file {file}")),
+        };
+        let ends = [("client", &self.client), ("server", &self.server)];
+        let ends = ends.into_iter().filter_map(|(name, end)| end.as_ref().map(|end| format!("{name} {end}")));
+        let parts: Vec<String> = called.into_iter().chain(ends).collect();
+        (!parts.is_empty()).then(|| format!("Mostly {}.", parts.join(", ")))
     }
 
     /// Words before the [examples](Self::examples): their number if there are more, and their order. `None` without any.

@@ -78,8 +78,7 @@ impl Judgement<'_> {
             sentence.push_str(&format!(" and took {up_to}{} ms", Milliseconds(latencies.max)));
             let without = self.waits.latencies.count.saturating_sub(latencies.count);
             if without > 0 {
-                sentence
-                    .push_str(&format!("; half of all took up to {}", duration(self.waits.latencies.percentile(50))));
+                sentence.push_str(&format!("; the median of all is {}", duration(self.waits.latencies.percentile(50))));
             }
         }
         format!("{sentence}.")

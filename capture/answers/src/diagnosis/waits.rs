@@ -306,7 +306,7 @@ impl Waits {
         }
         self.unassigned += u64::from(is_least && lost == 0);
         // A sign that may be of another RPC accuses no end either.
-        let has_signs = is_least || recovery.naks + recovery.rnr_naks + recovery.resent_packets > 0;
+        let has_signs = is_least || recovery.naks + recovery.rnr_naks + recovery.retransmitted_packets > 0;
         let RoundTrips { requester: to_requester, responder: to_responder } = rpc.transaction.round_trips;
         let away =
             |time: u64, round_trip: Option<u64>| if has_signs { 0 } else { time.min(round_trip.unwrap_or_default()) };
@@ -328,7 +328,7 @@ impl Waits {
         }
         // A receiver that was not ready is no loss.
         let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
-            || recovery.resent_packets > recovery.not_ready_packets;
+            || recovery.retransmitted_packets > recovery.not_ready_packets;
         let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
         let whole_requester = requester - late + pulled.saturating_sub(moved);
         let affected = if is_lossy && has_signs { whole_responder.max(whole_requester) } else { 0 };

@@ -1,4 +1,4 @@
-//! A sign that something was lost on its way.
+//! A retransmitted packet, or another indication of loss.
 
 use rpcrdma_dissector::{Files, Recovered, RecoveryKind};
 use serde::Serialize;
@@ -6,17 +6,17 @@ use serde::Serialize;
 use crate::record::place::{EndsObject, PlaceObject};
 use crate::record::values::Hex32;
 
-/// A packet that was sent again, or another sign that something was lost on its way.
+/// A retransmitted packet, or another indication of loss.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct RecoveredObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     #[serde(flatten)]
     ends: EndsObject,
-    /// `rdma_xid` of the RPC that it is about (RFC 8166 section 4.2.1), if that is known.
+    /// `rdma_xid` of the RPC (RFC 8166 section 4.2.1), if known.
     rdma_xid: Option<Hex32>,
-    /// Sign that the frame shows: `sent again`, `sent again, lost before`, `time-out`, `implied NAK`, `cause not seen`,
-    /// `NAK`, `RNR NAK` or `refused`.
+    /// Indication in the frame: `retransmitted`, `retransmitted, first not captured`, `time-out`, `implied NAK`, `cause
+    /// not seen`, `NAK`, `RNR NAK` or `refused`.
     event: &'static str,
     /// Of a `time-out`: for how many nanoseconds the sender of the packet had sent nothing, or had got no acknowledgement.
     silence_ns: Option<u64>,

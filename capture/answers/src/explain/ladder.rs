@@ -8,7 +8,7 @@ use crate::format::number::{Milliseconds, grouped};
 /// Label of packets that their receiver threw away.
 const DISCARDED: &str = "discarded";
 /// Label of the first transmission of packets that were retransmitted, if the capture does not hold that transmission.
-const LOST_BEFORE: &str = "lost before";
+const LOST_BEFORE: &str = "first not captured";
 
 /// Direction of a line of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ fn label(run: &PacketRun) -> Vec<String> {
     let end = if is_discarded { format!(", {DISCARDED}") } else { String::new() };
     let mut label = vec![format!("{name}{times}{fate}{end}")];
     if octets > 0 {
-        label.push(format!("{} octets", grouped(octets)));
+        label.push(format!("{} bytes", grouped(octets)));
     }
     let duration = last.time.0.saturating_sub(first.time.0);
     if packets > 1 && duration > 0 {
@@ -182,7 +182,7 @@ fn sign(recovery: Option<RecoveryKind>) -> String {
         }
         Some(RecoveryKind::ImpliedNak) => "implied NAK: a response was missing".to_owned(),
         Some(RecoveryKind::NotReady { wait }) => format!("RNR NAK: wait {} ms", Milliseconds(wait)),
-        Some(RecoveryKind::SequenceError) => "NAK: a packet is missing".to_owned(),
+        Some(RecoveryKind::SequenceError) => "NAK: a packet was lost".to_owned(),
         Some(kind @ (RecoveryKind::SentAgain | RecoveryKind::Replaced)) => {
             format!("TCP segment {}", kind.name())
         }
@@ -196,7 +196,10 @@ pub(crate) fn notes(rungs: &[Rung]) -> Vec<&'static str> {
     let has = |text: &str| rungs.iter().any(|rung| rung.label.first().is_some_and(|label| label.contains(text)));
     let notes = [
         (DISCARDED, "discarded: the receiver missed a packet before these and threw them away; they came again later"),
-        (RecoveryKind::Replaced.name(), "sent again, lost before: the capture does not hold the packets from before"),
+        (
+            RecoveryKind::Replaced.name(),
+            "retransmitted, first not captured: the capture does not hold the packets from before",
+        ),
     ];
     notes.into_iter().filter(|(text, _)| has(text)).map(|(_, note)| note).collect()
 }

@@ -1,4 +1,4 @@
-//! An RPC with all that is known of it.
+//! An RPC with everything known about the RPC.
 
 use rpcrdma_dissector::{Files, PacketRun, PhaseStretch, RecoveryKind, Stamp, Step, Steps, Time, Transaction};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::record::RecordObject;
 use crate::record::values::{EndObject, Hex32};
 use crate::transactions::TransactionObject;
 
-/// An RPC with all that is known of it.
+/// An RPC with everything known about the RPC.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct ExplainedObject<'a> {
     /// The number of the connection, from 1.
@@ -23,11 +23,11 @@ pub struct ExplainedObject<'a> {
     requester: EndObject,
     /// The address of the end that the call was sent to.
     responder: EndObject,
-    /// In the order of the capture; those in a row that did the same are one.
+    /// In the order of the capture; consecutive packets that did the same are one step.
     steps: Vec<PacketRunObject>,
     /// Packets that are in no step, because there were too many.
     packets_left_out: u64,
-    /// Stretches of the phases; null if they are not known, or alternated too often.
+    /// Periods of the phases; null if unknown, or if the phases alternated too often.
     stretches: Option<Vec<StretchObject>>,
     /// The RPC.
     transaction: RecordObject<TransactionObject<'a>>,
@@ -40,8 +40,7 @@ pub struct ExplainedObject<'a> {
 }
 
 impl<'a> ExplainedObject<'a> {
-    /// Returns the record of an RPC, with its parts as the objects that other commands print. `names` are those of
-    /// files.
+    /// Returns the record of an RPC, made of the objects that other commands print. `names` are the names of files.
     #[must_use]
     pub fn new(rpc: &'a ExplainedRpc, files: &'a Files, names: &'a mut FileNames) -> Self {
         let transaction = &rpc.transaction;
@@ -69,11 +68,11 @@ impl<'a> ExplainedObject<'a> {
 /// A packet, or several in a row that did the same.
 #[derive(Serialize, schemars::JsonSchema)]
 struct PacketRunObject {
-    /// The number of the frame of the first of them, from 1.
+    /// The number of the first frame, from 1.
     first_frame: u64,
-    /// The number of the frame of the last of them.
+    /// The number of the last frame.
     last_frame: u64,
-    /// Time of the first of them, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
     /// Time of the last packet.
     last_time_ns: u64,
@@ -81,12 +80,12 @@ struct PacketRunObject {
     since_first_ns: u64,
     /// Nanoseconds since the last packet of the step before.
     since_before_ns: u64,
-    /// The address of the end that sent them.
+    /// The address of the sender.
     from: EndObject,
-    /// The address of the end that they were sent to.
+    /// The address of the receiver.
     to: EndObject,
     /// Step of the packets: `call`, `RDMA Read request` and so on. Null for a negative acknowledgement, for a time-out,
-    /// and for a TCP segment that was sent again and brought nothing new.
+    /// and for a TCP segment that was retransmitted and brought nothing new.
     step: Option<&'static str>,
     /// Sign of loss, as `events` names the sign.
     recovery: Option<&'static str>,
@@ -94,7 +93,7 @@ struct PacketRunObject {
     silence_ns: Option<u64>,
     /// Of an `RNR NAK`: for how many nanoseconds the sender has to wait.
     wait_ns: Option<u64>,
-    /// The receiver threw them away, because it had missed a packet before them.
+    /// The receiver discarded the packets, because an earlier packet was lost.
     discarded: bool,
     /// Number of packets.
     packets: u64,
@@ -143,9 +142,9 @@ impl PacketRunObject {
 /// A stretch of time that belongs to one phase.
 #[derive(Serialize, schemars::JsonSchema)]
 struct StretchObject {
-    /// `call`, `responder`, `pull`, `push`, `reply` or `requester`.
+    /// `call`, `responder`, `RDMA Read`, `RDMA Write`, `reply` or `requester`.
     phase: &'static str,
-    /// Its beginning, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Beginning, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
     /// Length of the stretch in nanoseconds.
     duration_ns: u64,

@@ -89,7 +89,8 @@ impl<W: io::Write> Sections<'_, W> {
         line.push(PLAIN, &latency);
         line.notes(&notes);
         line.write(self.out)?;
-        self.styled(PLAIN, &format!("connection {connection}, requester {from}, responder {to}"))
+        let (calling, answering) = (transaction.calling_end(), transaction.answering_end());
+        self.styled(PLAIN, &format!("connection {connection}, {calling} {from}, {answering} {to}"))
     }
 
     fn waiting(&mut self, transaction: &Transaction) -> io::Result<()> {
@@ -110,7 +111,8 @@ impl<W: io::Write> Sections<'_, W> {
         writeln!(self.out)?;
         let mut line = self.line();
         line.print(DIM, format_args!("{:>frames$}{:>MILLISECONDS$}{:>MILLISECONDS$}  ", "frames", "ms", "+ms"));
-        line.print(DIM, format_args!("{:<1$}responder", "requester", (inner + 2).saturating_sub("responder".len())));
+        let (left, right) = (rpc.transaction.calling_end(), rpc.transaction.answering_end());
+        line.print(DIM, format_args!("{left:<width$}{right}", width = (inner + 2).saturating_sub(right.len())));
         line.write(self.out)?;
         let latency = rpc.transaction.latency().unwrap_or(u64::MAX);
         let mut places = Vec::new();
@@ -163,7 +165,10 @@ impl<W: io::Write> Sections<'_, W> {
         for phase in Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0) {
             let time = phases.phase_time(phase);
             let mut line = self.line();
-            line.print(PLAIN, format_args!("  {:<NAMES$}{:>10} ms", phase.name(), Milliseconds(time)));
+            line.print(
+                PLAIN,
+                format_args!("  {:<NAMES$}{:>10} ms", transaction.phase_title(phase), Milliseconds(time)),
+            );
             line.print(DIM, format_args!("{:>6.1} %", time as f64 * 100.0 / total as f64));
             let lost = recovery.map(|recovery| recovery.phases.phase_time(phase)).unwrap_or_default();
             if lost > 0 {

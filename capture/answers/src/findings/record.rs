@@ -9,7 +9,7 @@ use crate::record::values::{EndObject, Hex32};
 /// A rule that was broken.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct FindingObject<'a> {
-    /// The name of the rule: `check --explain` explains it.
+    /// The name of the rule: `check --explain` explains the rule.
     rule: &'static str,
     /// `error`, `warning` or `hazard`.
     severity: &'static str,
@@ -17,13 +17,13 @@ pub(crate) struct FindingObject<'a> {
     place: PlaceObject<'a>,
     /// The address of the end that sent the frame.
     sender: EndObject,
-    /// The address of the end that it was sent to.
+    /// The address of the receiver.
     receiver: EndObject,
     /// The end that broke the rule: `sender`, `receiver`, or `either` if the capture does not show that.
     blame: &'static str,
     /// `rdma_xid` (RFC 8166 section 4.2.1), if the finding is about an RPC.
     rdma_xid: Option<Hex32>,
-    /// Octets from the start of the Send to what is wrong, if it is in a Send.
+    /// Octets from the start of the Send to the error, if the error is in a Send.
     offset_octets: Option<usize>,
     /// The section that states the rule.
     section: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct FindingObject<'a> {
     message: &'a str,
     /// The implementation that is known to do this; null if none is.
     known: Option<&'static str>,
-    /// True if the baseline (`--baseline`) has it.
+    /// True if the baseline (`--baseline`) has the finding.
     in_baseline: bool,
 }
 
@@ -58,13 +58,13 @@ impl<'a> FindingObject<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct FindingTotals {
-    /// Findings of severity error, except for those that are excused.
+    /// Findings of severity error, except for excused ones.
     pub errors: u64,
     /// Findings of severity warning, with the same exceptions.
     pub warnings: u64,
     /// Findings of severity hazard, with the same exceptions.
     pub hazards: u64,
-    /// Findings that are known of an implementation: they are among the others, unless they are excused.
+    /// Findings that are known deviations of an implementation; the other counts include the ones that are not excused.
     pub known: u64,
     /// Findings that the baseline has, and that are not among the others; null without a baseline.
     pub baseline: Option<u64>,

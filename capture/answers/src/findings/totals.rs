@@ -48,9 +48,9 @@ pub(super) struct Counted {
 /// Results for a rule that was broken, or could not always be judged.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct RuleTotals {
-    /// The name of the rule: `check --explain` explains it.
+    /// The name of the rule: `check --explain` explains the rule.
     pub(super) rule: &'static str,
-    /// Findings of severity error, except for those that are excused (`--known`, `--baseline`).
+    /// Findings of severity error, except for excused ones (`--known`, `--baseline`).
     pub(super) errors: u64,
     /// Findings of severity warning, with the same exceptions.
     pub(super) warnings: u64,
@@ -58,7 +58,7 @@ pub(crate) struct RuleTotals {
     pub(super) hazards: u64,
     /// Number of cases that could not be judged from the capture.
     pub(super) not_judged: u64,
-    /// Findings that are known of an implementation: they are among the others, unless they are excused.
+    /// Findings that are known deviations of an implementation; the other counts include the ones that are not excused.
     pub(super) known: u64,
     #[serde(skip)]
     pub(super) connections: usize,

@@ -56,9 +56,14 @@ pub(crate) fn push_grouped(text: &mut String, number: u64) {
     text.push(digit(1));
 }
 
-/// A number of octets in full.
+/// A number of octets in full, for a field of the protocol.
 pub(crate) fn octets(count: u64) -> String {
     counted(count, "octet")
+}
+
+/// A number of octets in full, for people.
+pub(crate) fn bytes(count: u64) -> String {
+    counted(count, "byte")
 }
 
 /// A number of octets, exact if small.

@@ -19,9 +19,9 @@ pub(super) struct ChunkObjects {
 /// A Read chunk.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(super) struct ReadObject {
-    /// Its Position in the Payload stream, in octets.
+    /// Position in the Payload stream, in octets.
     position: u32,
-    /// Its segments, those at the same Position.
+    /// Segments at the same Position.
     segments: Vec<SegmentObject>,
 }
 
@@ -39,7 +39,7 @@ struct SegmentObject {
     handle: Hex32,
     /// Length in octets.
     length: u32,
-    /// Its offset in the memory of that handle.
+    /// Offset in the memory of the handle.
     offset: Hex64,
 }
 

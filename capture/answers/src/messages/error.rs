@@ -10,19 +10,19 @@ use crate::record::values::NameObject;
 /// The body of an RDMA_ERROR (RFC 8166 section 4.5), or of an RDMA2_ERROR of version 2. What the error does not have is null.
 #[derive(Default, Serialize, schemars::JsonSchema)]
 pub(crate) struct ErrorObject {
-    /// The name of `rdma_err`, or its number in digits.
+    /// The name of `rdma_err`, or the number in digits.
     code: NameObject,
     /// `rdma_vers_low`: the lowest version that the responder supports.
     low: Option<u32>,
     /// `rdma_vers_high`: the highest.
     high: Option<u32>,
-    /// `rdma_max_chunks` of version 2: the most chunks that it takes.
+    /// `rdma_max_chunks` of version 2: maximum number of chunks.
     max_chunks: Option<u32>,
-    /// `rdma_max_segments` of version 2: the most segments in a chunk that it takes.
+    /// `rdma_max_segments` of version 2: maximum number of segments in a chunk.
     max_segments: Option<u32>,
     /// `rdma_chunk_index` of version 2: which Write chunk is too short, from 0.
     chunk_index: Option<u32>,
-    /// `rdma_length_needed` of version 2: how many octets the chunk would need.
+    /// `rdma_length_needed` of version 2: the octets that the chunk would need.
     length_needed: Option<u32>,
 }
 

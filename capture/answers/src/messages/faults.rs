@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use crate::record::values::ShownObject;
 
-/// Error in a header, its place, and the required reaction of the receiver.
+/// Error in a header, the offset, and the required reaction of the receiver.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct Malformed {
     /// The kind of the fault.
     kind: &'static str,
-    /// Octets from the start of the Send to it.
+    /// Octets from the start of the Send to the error.
     offset_octets: usize,
-    /// Reaction that is required of either role on receiving it.
+    /// Required reaction of the receiver, by role.
     reaction: Reactions,
 }
 
-/// Reaction that is required of the receiver of a faulty message, by its role.
+/// Required reaction of the receiver of a faulty message, by role.
 #[derive(Serialize, schemars::JsonSchema)]
 struct Reactions {
     /// If the message came to the requester.
@@ -30,7 +30,7 @@ struct Reactions {
 /// A rule that a message breaks.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct SendFindingObject {
-    /// The name of the rule: `check --explain` explains it.
+    /// The name of the rule: `check --explain` explains the rule.
     rule: &'static str,
     /// `error`, `warning` or `hazard`.
     severity: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct SendFindingObject {
     section: &'static str,
     /// Description of the error, with the values.
     message: String,
-    /// Reaction that is required of either role on receiving it; null if nothing is asked of it.
+    /// Required reaction of the receiver, by role; null if nothing is required of the role.
     reaction: Option<Reactions>,
 }
 
@@ -78,7 +78,7 @@ impl Malformed {
 pub(crate) struct Incomplete {
     /// Octets of the message that the capture holds.
     captured_octets: usize,
-    /// Missing part: `start`, `end`, `snaplen` (frames were cut), or `earlier` (messages with earlier parts of its
+    /// Missing part: `start`, `end`, `snaplen` (frames were cut), or `earlier` (messages with earlier parts of the
     /// Payload stream).
     missing: &'static str,
 }

@@ -1,4 +1,4 @@
-//! A message: a Send, and where and when it was seen.
+//! A message: a Send, with the frame and the time.
 
 use rpcrdma::v1::ErrorReply;
 use rpcrdma_dissector::check::send::findings;
@@ -22,7 +22,8 @@ pub struct MessageObject<'a> {
     place: PlaceObject<'a>,
     #[serde(flatten)]
     ends: EndsObject,
-    /// The session of the mirror that its last frame was captured through; null if no encapsulation around it has a number.
+    /// The session of the mirror that captured the last frame of the Send; null without an encapsulation that has a
+    /// number.
     mirror_session: Option<MirrorSessionObject>,
     /// Number of earlier copies that did not arrive.
     retransmitted: u32,
@@ -49,7 +50,7 @@ impl<'a> MessageObject<'a> {
 pub struct HeaderObject<'a> {
     #[serde(flatten)]
     send: SendObject<'a>,
-    /// The rules that it breaks. Those that messages of a capture break are reported by `check`.
+    /// Rules that the message breaks. For messages of a capture, `check` reports broken rules.
     findings: Vec<SendFindingObject>,
 }
 
@@ -65,22 +66,22 @@ impl<'a> HeaderObject<'a> {
 /// Content of a Send.
 #[derive(Serialize, schemars::JsonSchema)]
 struct SendObject<'a> {
-    /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or what the capture holds of it, ends before. The next three are null
-    /// if it ends before the last of them.
+    /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or the captured part, ends before. The next three are
+    /// null if the Send ends before the last of the three.
     rdma_xid: Option<Hex32>,
     /// `rdma_vers`: the version of RPC-over-RDMA.
     rdma_vers: Option<u32>,
     /// `rdma_credit`: the credits that are requested or granted.
     rdma_credit: Option<u32>,
-    /// The name of `rdma_proc`, or its number in digits. Null in version 2.
+    /// The name of `rdma_proc`, or the number in digits. Null in version 2.
     rdma_proc: Option<NameObject>,
-    /// Octets of the transport header; null if it cannot be read.
+    /// Octets of the transport header; null if the header cannot be read.
     header_octets: Option<usize>,
     /// Octets of the Payload stream after the header; null if that is not known.
     payload_octets: Option<usize>,
     /// Octets after a message that has no Payload stream.
     trailing_octets: Option<usize>,
-    /// The Read list (RFC 8166 section 3.4), its segments grouped into Read chunks.
+    /// The Read list (RFC 8166 section 3.4), with segments grouped into Read chunks.
     reads: Vec<ReadObject>,
     /// The Write list.
     writes: Vec<Plain>,
@@ -88,17 +89,17 @@ struct SendObject<'a> {
     reply: Option<Plain>,
     /// The body of an RDMA_ERROR.
     error: Option<ErrorObject>,
-    /// The handle that the Send invalidates, if it is a Send With Invalidate.
+    /// The handle that a Send With Invalidate invalidates.
     invalidates: Option<Hex32>,
     /// Fields that only an RDMA_MSGP has.
     msgp: Option<MsgpObject>,
     /// Fields that only a message of version 2 has.
     version_2: Option<VersionTwoObject<'a>>,
-    /// Error in the header, if it cannot be read.
+    /// Error in a header that cannot be read.
     malformed: Option<Malformed>,
     /// Part of the message that the capture lacks.
     incomplete: Option<Incomplete>,
-    /// The RPC message in it, if that can be read.
+    /// The RPC message in the Send, if readable.
     rpc: Option<RpcObject>,
 }
 
@@ -150,7 +151,7 @@ impl<'a> SendObject<'a> {
     }
 }
 
-/// Octets of the parts of a Send, if they are known.
+/// Octets of the parts of a Send, if known.
 #[derive(Default)]
 struct Lengths {
     header: Option<usize>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::record::place::PlaceObject;
 use crate::record::values::EndObject;
 
-/// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
+/// A Terminate message, with which an end ends an iWARP connection (RFC 5040 section 4.8).
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct TerminateObject<'a> {
     #[serde(flatten)]
@@ -17,13 +17,13 @@ pub struct TerminateObject<'a> {
     receiver: EndObject,
     /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
     layer: u8,
-    /// The type of the error, as that layer counts them.
+    /// The type of the error, by the numbers of the layer.
     error_type: u8,
-    /// The code of the error within its type.
+    /// The code of the error within the type.
     code: u8,
-    /// The length of the DDP segment that was wrong, if the message has it.
+    /// The length of the DDP segment that was wrong, if the message has the length.
     segment_octets: Option<u16>,
-    /// The kind of message that the segment belongs to, if the message has its header.
+    /// The kind of message that the segment belongs to, if the Terminate has the segment's header.
     message: Option<&'static str>,
     /// All of that in words.
     text: String,

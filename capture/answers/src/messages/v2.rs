@@ -11,13 +11,13 @@ use crate::record::values::{Hex32, HexOctets, NameObject, ShownObject};
 /// Fields that only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct VersionTwoObject<'a> {
-    /// The name of `rdma_htype`, or its number in digits.
+    /// The name of `rdma_htype`, or the number in digits.
     rdma_htype: NameObject,
-    /// The wire format: `A` that of drafts -00 to -02, `B` that of -03 to -07. Null if it is not known.
+    /// The wire format: `A` that of drafts -00 to -02, `B` that of -03 to -07. Null if unknown.
     family: Option<&'static str>,
     /// Content of `rdma_credit`.
     credit: Option<CreditsObject>,
-    /// `rdma_flags`: the names of those that are set, and the others as a number. Null in family B.
+    /// `rdma_flags`: names of the set flags, and unknown flags as a number. Null in family B.
     rdma_flags: Option<Vec<String>>,
     /// `rdma_remaining`: octets of the Payload stream that follow in other messages.
     rdma_remaining: Option<u32>,
@@ -29,7 +29,7 @@ pub(crate) struct VersionTwoObject<'a> {
     properties: Option<Vec<PropertyObject<'a>>>,
     /// Octets of the Payload stream in the messages before this one.
     earlier_octets: u64,
-    /// Reason why the octets of the Payload stream before this message were dropped, if they were.
+    /// Reason why the octets of the Payload stream before this message were dropped.
     dropped: Option<ShownObject<Dropped>>,
 }
 
@@ -72,7 +72,8 @@ struct CreditsObject {
     granted: u16,
     /// The most credits that may be asked for.
     maximum: u16,
-    /// The word as drafts -06 and -07 read it, if they may be in use: nothing shows which of the two is right.
+    /// The word as drafts -06 and -07 read the word, if one of the two may be in use: nothing shows which of the two is
+    /// right.
     limit: Option<u32>,
 }
 
@@ -89,18 +90,18 @@ fn flag_names(flags: HeaderFlags) -> Vec<String> {
     named.chain((!rest.is_empty()).then(|| format!("{:#010x}", rest.bits()))).collect()
 }
 
-/// A transport property. Where number and octets are both null, its value is the default.
+/// A transport property. If number and octets are both null, the property has the default value.
 #[derive(Serialize, schemars::JsonSchema)]
 struct PropertyObject<'a> {
     /// Number of the property.
     id: u32,
     /// Name of the property, if the number has one.
     name: Option<&'static str>,
-    /// Its value, if that is a number.
+    /// Value of the property, if the value is a number.
     number: Option<u32>,
-    /// Meaning of the number, if it has a name.
+    /// Name of the value, if the number has one.
     meaning: Option<&'static str>,
-    /// Its value in hexadecimal digits, if that is not a number.
+    /// Value in hexadecimal digits, if the value is not a number.
     octets: Option<HexOctets<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! Calls without a reply: how long they have waited, and who owes what.
+//! Calls without a reply: the time of waiting, and who owes the next step.
 
 mod record;
 
@@ -59,7 +59,7 @@ pub struct PendingCall {
     pub call: Stamp,
     /// Known properties of the call.
     pub rpc: Rpc,
-    /// Name of the call, as it is printed.
+    /// Printed name of the call.
     pub(crate) called: String,
     /// State of the wait.
     pub waiting: Waiting,
@@ -82,7 +82,7 @@ impl PartialOrd for PendingCall {
 }
 
 impl Pending {
-    /// Takes an RPC: a call without a reply is kept, unless it was sent again under its XID and so is no longer waited for.
+    /// Takes an RPC: a call without a reply is kept, unless it was retransmitted under its XID and so is no longer waited for.
     pub fn add_rpc(&mut self, transaction: &Transaction) {
         let Some(call) = PendingCall::from_transaction(transaction) else { return };
         if call.waiting.end == WaitEnd::Repeated {
@@ -100,7 +100,7 @@ impl Pending {
     #[must_use]
     pub fn repeated_note(&self) -> Option<String> {
         (self.repeated > 0)
-            .then(|| format!("{} left out: sent again under the same XID", counted(self.repeated, "call")))
+            .then(|| format!("{} left out: retransmitted under the same XID", counted(self.repeated, "call")))
     }
 
     /// Returns the calls that were kept, the oldest first.
@@ -178,7 +178,7 @@ pub fn lines(
     Ok(())
 }
 
-/// A message that its receiver refused, and its sender did not send again.
+/// A message that the receiver refused, and the sender did not retransmit.
 fn refused(message: &str, Refusal { kind, stamp, .. }: Refusal, receiver: &Address, sender: &Address) -> String {
     let (kind, frame) = (kind.name(), stamp.frame);
     format!("{receiver} refused {message} ({kind} in frame {frame}), and {sender} did not send it again")
@@ -244,7 +244,8 @@ impl PendingCall {
         self.wait().known_time(end)
     }
 
-    /// Nanoseconds from the first frame of the call to the end of its connection or of the capture, or those since the clock was set back after the call.
+    /// Nanoseconds from the first frame of the call to the end of its connection or of the capture, or the time since
+    /// the clock was set back after the call.
     #[must_use]
     pub fn least_age(&self, end: CaptureEnd) -> u64 {
         self.wait().time(end)
@@ -265,8 +266,8 @@ impl PendingCall {
         self.waiting.owed.debtor(self.from, self.to)
     }
 
-    /// Returns true if the requester has used all its credits and can send no other call until the responder answers
-    /// one. `None` if that is not known.
+    /// Returns true if the requester has used all credits and can send no other call until the responder answers one.
+    /// `None` if that is not known.
     #[must_use]
     pub fn owes_credit(&self) -> Option<bool> {
         if self.waiting.end != WaitEnd::Capture {
@@ -279,7 +280,7 @@ impl PendingCall {
         }
     }
 
-    /// Returns the step that is owed, and the end that owes it.
+    /// Returns the owed step, and the end that owes the step.
     pub(crate) fn owed(&self) -> String {
         let Self { from, to, .. } = self;
         let owed = match self.waiting.owed {
@@ -293,7 +294,7 @@ impl PendingCall {
             Owed::ReplyAgain(refusal) => format!("{to} owes the reply once more: {}", refused("it", refusal, from, to)),
             Owed::ReplyArrival(times) => self.reply_unacknowledged(times),
             Owed::ReadResponse(octets) => {
-                format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
+                format!("{from} owes {octets} bytes of RDMA Read responses when the capture ends")
             }
             Owed::ReadReply => format!("{from} owes the RDMA Read of the reply, which {to} provides in its memory"),
             Owed::Nothing if self.waiting.end == WaitEnd::Repeated => {
@@ -320,7 +321,7 @@ impl PendingCall {
             }
             Some(Delivery::Unacknowledged { times }) => self.reply_unacknowledged(times),
             Some(Delivery::Unknown) => {
-                format!("not known whether the reply arrived: {from} lacked octets before it, and {to} sent it once")
+                format!("not known whether the reply arrived: {from} lacked bytes before it, and {to} sent it once")
             }
             _ => format!("will not be answered: {}", self.fate_of_call()),
         }
@@ -386,5 +387,5 @@ impl PendingCall {
 
 /// Words for the number of times that a message was sent: once, if only octets before it were retransmitted.
 pub(super) fn sent(times: u32) -> String {
-    if times == 1 { "once, behind octets that were retransmitted".to_owned() } else { format!("{times} times") }
+    if times == 1 { "once, behind retransmitted bytes".to_owned() } else { format!("{times} times") }
 }

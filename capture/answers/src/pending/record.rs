@@ -30,34 +30,34 @@ pub struct PendingObject<'a> {
     /// Nanoseconds from the first frame of the call to the end of its connection, or to the last frame of the capture if the connection did
     /// not end. Null if the clock was set back meanwhile.
     age_ns: Option<u64>,
-    /// Nanoseconds for which it has waited at least: `age_ns`, or those since the clock was last set back.
+    /// Minimum wait in nanoseconds: `age_ns`, or the time since the clock was last set back.
     age_at_least_ns: u64,
     #[serde(flatten)]
     called: CalledObject,
-    /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
+    /// Arrival of the call at the responder: `accepted`, `refused` (and not retransmitted), `unacknowledged` (sent more than once)
     /// or `unknown`.
     delivery: &'static str,
-    /// Arrival of the reply, if it was sent: `refused` (and not sent again), `unacknowledged` (sent more than once) or `unknown`.
+    /// Arrival of a sent reply: `refused` (and not retransmitted), `unacknowledged` (sent more than once) or `unknown`.
     reply_delivery: Option<&'static str>,
-    /// Step that is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a
-    /// call that was sent more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.
+    /// Step that is owed: `reply`, `reply again` (the first was refused), `call` (the first was refused),
+    /// `acknowledgement` (of a call that was sent more than once), `RDMA Read response`, `RDMA Read of the reply`,
+    /// `nothing` or `unknown`.
     owed: &'static str,
-    /// The address of the end that owes it.
+    /// The address of the end that owes the step.
     owed_by: Option<EndObject>,
-    /// The number of the frame in which the message that has to be sent again was refused.
+    /// The number of the frame in which the message that has to be retransmitted was refused.
     refused_frame: Option<u64>,
     /// Octets of RDMA Read responses that are owed.
     owed_octets: Option<u64>,
-    /// Reason why it is not known what is owed.
+    /// Reason why the owed step is unknown.
     owed_unknown: Option<String>,
-    /// True if a credit is owed with it: the calls of the requester that wait have all of them. Null if that is not
-    /// known.
+    /// True if a credit is owed too: waiting calls of the requester use all credits. Null if that is not known.
     owes_credit: Option<bool>,
     /// The number of the frame that ended the connection, if one did.
     disconnect_frame: Option<u64>,
     /// Last step of the requester for the RPC.
     requester_last: StepObject,
-    /// Last step of the responder for the RPC; null if it did nothing.
+    /// Last step of the responder for the RPC; null without one.
     responder_last: Option<StepObject>,
     /// Number of tries: the client made the call again on another connection after the one before had
     /// ended.
@@ -120,7 +120,7 @@ impl<'a> PendingObject<'a> {
 struct StepObject {
     /// `call`, `RDMA Read request`, `RDMA Read response`, `RDMA Write` or `reply`.
     step: &'static str,
-    /// The number of the frame that shows it.
+    /// The number of the frame that shows the step.
     frame: u64,
     /// Time of that frame, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,

@@ -25,7 +25,7 @@ pub(crate) struct CalledObject {
     /// True if the server calls the client (RFC 8167).
     reverse: bool,
     /// True if the program is only taken for that of NFSv4's callbacks: the capture does not show that the client
-    /// announced it.
+    /// announced the program.
     program_guessed: bool,
     /// The number of the program (RFC 5531 section 9); null if the capture does not hold the call.
     program: Option<u32>,
@@ -33,14 +33,14 @@ pub(crate) struct CalledObject {
     version: Option<u32>,
     /// The number of the procedure.
     procedure: Option<u32>,
-    /// The name of the procedure, such as `NFSv4 COMPOUND`, if it is known.
+    /// The name of the procedure, such as `NFSv4 COMPOUND`, if known.
     name: Option<&'static str>,
-    /// Name by which the RPC is counted: its procedure, or the operation that a COMPOUND is about (`NFSv4 READ`).
+    /// Name by which the RPC is counted: the procedure, or the main operation of a COMPOUND (`NFSv4 READ`).
     operation: OperationName,
-    /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
-    /// procedures, and under RPCSEC_GSS privacy, which seals them.
+    /// The operations of an NFSv4 COMPOUND: of the reply, and of the call if not reached; null for other procedures,
+    /// and under RPCSEC_GSS privacy, which seals the body.
     operations: Option<Vec<CompoundObject>>,
-    /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or its control procedure; null for other flavors.
+    /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or the control procedure; null for other flavors.
     security: Option<&'static str>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct EndedObject {
 /// An operation of a COMPOUND.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct CompoundObject {
-    /// Its name without `OP_`; `unknown` if the number is.
+    /// The name without `OP_`; `unknown` if the number is.
     name: &'static str,
     /// Number of the operation.
     number: u32,

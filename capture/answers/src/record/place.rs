@@ -8,11 +8,11 @@ use super::values::EndObject;
 /// The frame that shows something.
 #[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
 pub(crate) struct PlaceObject<'a> {
-    /// The number of the frame, from 1. If the capture consists of several files, they are numbered consecutively.
+    /// The number of the frame, from 1. The frames of several files are numbered consecutively.
     frame: u64,
     /// The file that holds the frame.
     file: Option<&'a str>,
-    /// The number of the frame in its file, from 1.
+    /// The number of the frame in the file, from 1.
     file_frame: Option<u64>,
     /// Time of the frame, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
@@ -32,7 +32,7 @@ impl<'a> PlaceObject<'a> {
 pub(crate) struct EndsObject {
     /// The address of the end that sent the frame.
     from: EndObject,
-    /// The address of the end that it was sent to.
+    /// The address of the receiver.
     to: EndObject,
     /// The address of the end that sent the call; null if that is not known.
     requester: Option<EndObject>,

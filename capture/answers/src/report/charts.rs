@@ -45,7 +45,7 @@ const CHARTS: [Chart; 4] = [
         legend: &[("calls", "answered"), ("unanswered", "without a reply")],
         draw: in_flight,
     },
-    Chart { title: "Packets sent again", legend: &[("again", "packets")], draw: sent_again },
+    Chart { title: "Packets retransmitted", legend: &[("again", "packets")], draw: sent_again },
 ];
 
 /// All charts, one below the other on the same time.
@@ -152,14 +152,14 @@ fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
 fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let most = series.intervals.iter().map(|interval| interval.sent_again).max().unwrap_or_default();
     if most == 0 {
-        return Err("Nothing captured shows that a packet was sent again.");
+        return Err("Nothing captured shows that a packet was retransmitted.");
     }
     let scale = |interval: &Interval| HEIGHT * (1.0 - interval.sent_again as f64 / most as f64);
     let areas = html! {
         path class="again" d=(area(series, scale)) {}
-        (tooltips(series, first, |interval| format!("{} packets sent again", grouped(interval.sent_again))))
+        (tooltips(series, first, |interval| format!("{} packets retransmitted", grouped(interval.sent_again))))
     };
-    let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
+    let label = format!("Packets retransmitted over time, {} at most in an interval.", grouped(most));
     let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
     Ok(plot(
         &label,
@@ -243,7 +243,7 @@ pub(super) fn phase_bar(phases: &Phases, recovery: &Phases) -> Markup {
     let words = phase_words(phases, recovery);
     let parts = used(phases).flat_map(|phase| {
         let lost = recovery.phase_time(phase).min(phases.phase_time(phase));
-        [(phase.name(), phases.phase_time(phase) - lost), (RECOVERY, lost)]
+        [(class(phase), phases.phase_time(phase) - lost), (RECOVERY, lost)]
     });
     let parts = parts.filter(|(_, time)| *time > 0).scan(0, |before, (class, time)| {
         let begin = *before;
@@ -265,6 +265,18 @@ pub(super) fn phases(phases: &Phases, recovery: &Phases) -> Markup {
     html! { (phase_bar(phases, recovery)) span.words { (phase_words(phases, recovery)) } }
 }
 
+/// The class of a phase in the style sheet.
+const fn class(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Call => "call",
+        Phase::Responder => "server",
+        Phase::Pull => "rdma-read",
+        Phase::Push => "rdma-write",
+        Phase::Reply => "reply",
+        Phase::Requester => "client",
+    }
+}
+
 fn used(phases: &Phases) -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| phases.phase_time(*phase) > 0)
 }
@@ -275,18 +287,18 @@ fn phase_words(phases: &Phases, recovery: &Phases) -> String {
             0 => String::new(),
             lost => format!(" ({} of it {RECOVERY})", duration(lost)),
         };
-        format!("{} {}{lost}", phase.name(), duration(phases.phase_time(phase)))
+        format!("{} {}{lost}", phase.title(), duration(phases.phase_time(phase)))
     });
     words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the legend of the colours of [`phases`], with a few words about each.
 pub(super) fn phase_legend() -> Markup {
-    let phases = Phase::ALL.into_iter().map(|phase| (phase.name(), phase.meaning()));
-    let recovery = (RECOVERY, "part of a phase in which lost packets were waited for and sent again");
+    let phases = Phase::ALL.into_iter().map(|phase| (class(phase), phase.title(), phase.meaning()));
+    let recovery = (RECOVERY, RECOVERY, "part of a phase in which lost packets were waited for and retransmitted");
     html! {
         ul.legend.phase-legend {
-            @for (name, meaning) in phases.chain([recovery]) { li { i class=(name) {} b { (name) } " " (meaning) } }
+            @for (class, name, meaning) in phases.chain([recovery]) { li { i class=(class) {} b { (name) } " " (meaning) } }
         }
     }
 }
@@ -514,7 +526,7 @@ mod tests {
                 "Heat map of latency over time: RPCs took 215 µs to 2.15 ms.",
                 "Octets that RDMA moved per second over time, at most 4.00 MB per second.",
                 "Calls in flight over time, 6.25 at most; at most 10 credits granted.",
-                "Packets sent again over time, 6 at most in an interval.",
+                "Packets retransmitted over time, 6 at most in an interval.",
             ]
         );
         let intervals = [
@@ -533,10 +545,10 @@ mod tests {
             "0.50 calls in flight, 0.50 without a reply, 10 credits granted",
             "6.25 calls in flight",
             "0.00 calls in flight",
-            "0 packets sent again",
-            "3 packets sent again",
-            "0 packets sent again",
-            "6 packets sent again",
+            "0 packets retransmitted",
+            "3 packets retransmitted",
+            "0 packets retransmitted",
+            "6 packets retransmitted",
         ];
         let columns = charts.iter().enumerate().map(|(place, text)| (place % 4, *text));
         let expected: Vec<String> =
@@ -608,7 +620,7 @@ mod tests {
                 "No RPC has a known latency.",
                 "No RDMA Read or RDMA Write for an RPC was captured.",
                 "No call has a known duration.",
-                "Nothing captured shows that a packet was sent again.",
+                "Nothing captured shows that a packet was retransmitted.",
             ]
         );
     }
@@ -659,15 +671,15 @@ mod tests {
             (
                 call,
                 Phases::default(),
-                "call 0.00 10.00, responder 10.00 50.00, reply 60.00 40.00",
-                "call 100 ns, responder 500 ns, reply 400 ns",
+                "call 0.00 10.00, server 10.00 50.00, reply 60.00 40.00",
+                "call 100 ns, server 500 ns, reply 400 ns",
             ),
-            (push, Phases::default(), "responder 0.00 10.00, push 10.00 90.00", "responder 10.0 µs, push 90.0 µs"),
+            (push, Phases::default(), "server 0.00 10.00, rdma-write 10.00 90.00", "server 10.0 µs, RDMA Write 90.0 µs"),
             (
                 push,
                 lost,
-                "responder 0.00 10.00, push 10.00 10.00, recovery 20.00 80.00",
-                "responder 10.0 µs, push 90.0 µs (80.0 µs of it recovery)",
+                "server 0.00 10.00, rdma-write 10.00 10.00, recovery 20.00 80.00",
+                "server 10.0 µs, RDMA Write 90.0 µs (80.0 µs of it recovery)",
             ),
         ] {
             let drawn = super::phases(&phases, &recovery).0;
@@ -682,7 +694,7 @@ mod tests {
             );
         }
         let legend = phase_legend().0;
-        let names = Phase::ALL.map(Phase::name).into_iter().chain([RECOVERY]);
+        let names = Phase::ALL.map(Phase::title).into_iter().chain([RECOVERY]);
         assert_eq!(texts_between(&legend, "<b>", '<'), names.collect::<Vec<_>>());
         assert_eq!(legend.matches("<li>").count(), 7);
     }

@@ -79,7 +79,7 @@ impl Ladders {
         let latency = transaction.latency();
         let began = transaction.began.map(|began| began.time.0);
         let slow = latency.map(|latency| self.slowest.partition_point(|drawn| drawn.latency >= Some(latency)));
-        // A call that was sent again is waited for no longer.
+        // A call that was retransmitted is waited for no longer.
         let waits = began.filter(|_| transaction.waiting.is_some_and(|waiting| waiting.end != WaitEnd::Repeated));
         let old = waits.map(|began| self.oldest.partition_point(|drawn| drawn.began.0 <= began));
         let (slow, old) = (slow.filter(|place| *place < DRAWN), old.filter(|place| *place < DRAWN));
@@ -200,13 +200,13 @@ fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) role="img"
             aria-labelledby={ (id) "-title " (id) "-text" } {
-            title id={ (id) "-title" } { "Ladder of the RPC " (format!("{xid:#010x}")) }
+            title id={ (id) "-title" } { "Sequence diagram of the RPC " (format!("{xid:#010x}")) }
             desc id={ (id) "-text" } { (description(rungs)) }
             text.head x=(FRAMES) y="14" { "frames" }
             text.head x=(AT) y="14" { "ms" }
             text.head x=(SINCE) y="14" { "+ms" }
-            text.left x=(REQUESTER) y="14" { "requester " (from) }
-            text.head x=(RESPONDER) y="14" { "responder " (to) }
+            text.left x=(REQUESTER) y="14" { (transaction.calling_end()) " " (from) }
+            text.head x=(RESPONDER) y="14" { (transaction.answering_end()) " " (to) }
             path.life d=(format!("M{REQUESTER} {TOP}V{height}M{RESPONDER} {TOP}V{height}")) {}
             @for (index, line) in (0..).zip(&lines) {
                 @let y = TOP + ROW * (index + 1) - 4;
@@ -287,12 +287,12 @@ mod tests {
     fn every_diagram_is_described_in_sentences() {
         let unseen = rung([140, 140], 0, &["cause not seen"]);
         assert_eq!(description(core::slice::from_ref(&unseen)), "1 line of packets. First, frame 140: cause not seen.");
-        let call = rung([141, 141], 2_000_000, &["Send: call, sent again", "84 octets"]);
-        let data = rung([142, 150], 1_000, &["RDMA Write × 9", "8,192 octets"]);
+        let call = rung([141, 141], 2_000_000, &["Send: call, retransmitted", "84 bytes"]);
+        let data = rung([142, 150], 1_000, &["RDMA Write × 9", "8,192 bytes"]);
         assert_eq!(
             description(&[unseen, call, data]),
-            "3 lines of packets. First, frame 140: cause not seen. Last, frame 150: RDMA Write × 9, 8,192 octets. The longest wait, \
-             2.000 ms, was before frame 141: Send: call, sent again, 84 octets."
+            "3 lines of packets. First, frame 140: cause not seen. Last, frame 150: RDMA Write × 9, 8,192 bytes. The longest wait, \
+             2.000 ms, was before frame 141: Send: call, retransmitted, 84 bytes."
         );
     }
 }

@@ -94,17 +94,13 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
 /// The section that shows more of a cause.
 fn shown_in(cause: &str) -> &'static str {
     match cause {
-        "responder-silent"
-        | "responder-unreachable"
-        | "requester-silent"
-        | "requester-unreachable"
-        | "wrong-checksum"
+        "server-silent" | "server-unreachable" | "client-silent" | "client-unreachable" | "wrong-checksum"
         | "reply-refused" => "hung",
         "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
             "connections"
         }
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
+        "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
@@ -250,7 +246,7 @@ fn tops(finished: &Finished<'_>) -> Markup {
             ))
         }
         p.note {
-            "Read and written: octets of file data in results and in arguments. Time: latencies, and the waits of calls without a
+            "Read and written: bytes of file data in results and in arguments. Time: latencies, and the waits of calls without a
             reply."
         }
     }
@@ -344,7 +340,7 @@ fn hung_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PendingLine<'a>>; 6
     [
         age,
         called,
-        PageColumn::new("requester → responder", |row: &PendingLine<'a>| {
+        PageColumn::new("from → to", |row: &PendingLine<'a>| {
             html! { (row.call.from) " → " (row.call.to) }
         }),
         xid.linked(move |row| ladder(row.call)),

@@ -132,7 +132,7 @@ fn latency(finished: &Finished<'_>) -> Option<String> {
         return Some(format!("The only RPC with a known latency, {slowest}."));
     };
     let [half, most] = percentiles.map(duration);
-    Some(format!("Half of the RPCs took no more than {half}, 99 of 100 no more than {most}; the slowest, {slowest}."))
+    Some(format!("The median latency is {half}, the 99th percentile {most}; the slowest, {slowest}."))
 }
 
 fn network(finished: &Finished<'_>) -> String {
@@ -154,12 +154,12 @@ fn network(finished: &Finished<'_>) -> String {
         all => format!(" after {} losses ({})", grouped(all), several(losses)),
     };
     let again = match again {
-        0 if finished.gaps.gravest().is_some() => "Nothing captured shows that a packet was sent again".to_owned(),
-        0 => "No captured packet was sent again".to_owned(),
-        1 => format!("1 of {} was sent again{after}", counted(packets, "packet")),
+        0 if finished.gaps.gravest().is_some() => "Nothing captured shows that a packet was retransmitted".to_owned(),
+        0 => "No captured packet was retransmitted".to_owned(),
+        1 => format!("1 of {} was retransmitted{after}", counted(packets, "packet")),
         again => {
             let share = 100.0 * again as f64 / packets.max(1) as f64;
-            format!("{} of {} were sent again ({share:.1} %){after}", grouped(again), counted(packets, "packet"))
+            format!("{} of {} were retransmitted ({share:.1} %){after}", grouped(again), counted(packets, "packet"))
         }
     };
     let more = several([
@@ -210,7 +210,7 @@ fn missing(finished: &Finished<'_>) -> String {
         (directions, "direction of a connection", "directions of connections"),
         (finished.gaps.files, "rest of a file", "rests of files"),
         (missed, "packet", "packets"),
-        (late, "set-up of a connection", "set-ups of connections"),
+        (late, "connection setup", "connection setups"),
         (statistics.messages.incomplete, "part of a message", "parts of messages"),
     ]);
     if lacks.is_empty() && finished.gaps.two_clocks > 0 {

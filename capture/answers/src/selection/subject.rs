@@ -98,7 +98,7 @@ impl SelectableRpc for NamedRpc<'_> {
 
     fn has_retransmissions(&self) -> bool {
         let recovery = self.transaction.recovery.as_ref();
-        recovery.is_ok_and(|recovery| recovery.resent_packets > 0 || recovery.phases.total() > 0)
+        recovery.is_ok_and(|recovery| recovery.retransmitted_packets > 0 || recovery.phases.total() > 0)
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) const fn of_ends<'a>() -> [Column<EndLine<'a>>; 11] {
         },
         Column { report_heading: "refused", ..count("failed", &["failed"], |row| row.end.counts.failed.into()) },
         count("missed", &["missed"], |row| row.end.counts.missed.into()),
-        count("orphans", &["orphans"], |row| row.end.counts.orphans.into()),
+        count("unmatched", &["unmatched"], |row| row.end.counts.unmatched.into()),
     ]
 }
 
@@ -153,7 +153,7 @@ fn intervals(is_shown: bool) -> [Column<IntervalStatistics>; 12] {
     let count = |heading, fields, number: Of| Column::number(heading, fields, 8, Unit::Count, number);
     let latency = |heading, fields, number: Of| Column::number(heading, fields, 8, Unit::Time, number);
     [
-        Column::right("seconds", &["start_ns"], 12, DIM, |row, _, text| push_seconds(text, row.start_ns)),
+        Column::right("seconds", &["start_ns"], 12, DIM, |row, _, text| rdma_write_seconds(text, row.start_ns)),
         count("RPCs", &["rpcs.total"], |row| row.rpcs.total.into()),
         count("no reply", &["rpcs.without_reply"], |row| row.rpcs.without_reply.into()),
         count("failed", &["procedures.failed"], |row| {
@@ -190,13 +190,13 @@ fn intervals(is_shown: bool) -> [Column<IntervalStatistics>; 12] {
         Column {
             is_shown,
             ..Column::right("limit s", &["calls.at_limit_ns"], 8, PLAIN, |row, _, text| {
-                push_seconds(text, row.calls.at_limit_ns);
+                rdma_write_seconds(text, row.calls.at_limit_ns);
             })
         },
     ]
 }
 
 /// Appends nanoseconds as seconds with three decimals.
-fn push_seconds(text: &mut String, nanoseconds: u64) {
+fn rdma_write_seconds(text: &mut String, nanoseconds: u64) {
     push(text, Some(format_args!("{:.3}", nanoseconds as f64 / 1e9)));
 }

@@ -1,6 +1,6 @@
 //! The distribution of durations, in bounded memory.
 //!
-//! A value falls into one of 64 equal parts of its power of two, so the middle of its part is wrong by less than one in
+//! A value falls into one of 64 equal parts of its power of two, so the middle of the part is wrong by less than one in
 //! a hundred. The smallest and the largest value are kept exactly.
 
 /// Parts of a power of two.
@@ -63,7 +63,7 @@ pub(crate) fn part(value: u64) -> u16 {
     index(value).try_into().unwrap_or(u16::MAX)
 }
 
-/// Values below `PARTS` have an index of their own; then each power of two has `PARTS` of them.
+/// Values below `PARTS` have an index of their own; then each power of two has `PARTS` values.
 const fn index(value: u64) -> usize {
     if value < PARTS {
         return value as usize;

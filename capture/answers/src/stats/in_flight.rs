@@ -13,14 +13,14 @@ pub(super) struct InFlight {
     connections: HashMap<u32, Sides<CreditUse>, RandomState>,
     /// Connections that an end has ended. Messages may still come.
     ended: BTreeSet<u32>,
-    /// Calls of all of them that wait.
+    /// Waiting calls of all requesters.
     pub(super) waiting: u64,
-    /// Requesters with as many calls waiting as they have credits.
+    /// Requesters with as many calls waiting as credits.
     at_limit: u64,
 }
 
 impl InFlight {
-    /// Takes an event; gives the credits that it grants.
+    /// Takes an event; gives the granted credits.
     pub(super) fn event(&mut self, event: &Event) -> Option<u32> {
         match event {
             Event::Message(message) => {
@@ -70,7 +70,7 @@ impl InFlight {
         self.at_limit = self.at_limit - at_limit(before) + at_limit(after);
     }
 
-    /// Returns true if a requester has as many calls waiting as it has credits.
+    /// Returns true if a requester has as many calls waiting as credits.
     pub(super) const fn is_at_limit(&self) -> bool {
         self.at_limit > 0
     }

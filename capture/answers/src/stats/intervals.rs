@@ -28,15 +28,15 @@ pub struct Intervals {
     reached: u64,
 }
 
-/// The numbers of an interval. An RPC belongs to that in which it ended.
+/// The numbers of an interval. An RPC belongs to the interval in which the RPC ended.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct IntervalStatistics {
-    /// Its beginning, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Beginning, in nanoseconds since 1970-01-01 00:00 UTC.
     pub time_ns: u64,
-    /// Nanoseconds from the first frame to its beginning.
+    /// Nanoseconds from the first frame to the beginning.
     pub start_ns: u64,
-    /// Its length in nanoseconds. Intervals without a message are one.
+    /// Length in nanoseconds. Intervals without a message are one.
     pub length_ns: u64,
     /// The calls that waited.
     pub calls: CallsInFlight,
@@ -48,7 +48,7 @@ pub struct IntervalStatistics {
     pub chunks: ChunkStatistics,
     /// The RPCs.
     pub rpcs: RpcStatistics,
-    /// The RPCs by what they call, the most frequent first.
+    /// RPCs by procedure, the most frequent first.
     pub procedures: Vec<ProcedureStatistics>,
     /// The RPCs that did not succeed, by procedure and status.
     pub failures: Vec<StatusStatistics>,
@@ -58,15 +58,15 @@ pub struct IntervalStatistics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct CallsInFlight {
-    /// Sum of the time that each call waited during the interval, in nanoseconds. Divided by the interval's length, it gives the
-    /// mean number of waiting calls. As far as was known when the interval ended.
+    /// Sum of the time that each call waited during the interval, in nanoseconds. The sum divided by the interval's
+    /// length is the mean number of waiting calls. As far as was known when the interval ended.
     pub latency_sum_ns: u64,
     /// The most at a time.
     pub max: u64,
     /// The last number of credits that a reply granted.
     pub granted: Option<u32>,
-    /// Nanoseconds during which a requester had as many calls waiting as it had credits, as far as was known when the interval
-    /// ended: that a reply was missed or refused may show later.
+    /// Nanoseconds during which a requester had as many calls waiting as credits, as far as was known when the interval
+    /// ended: a missed or refused reply may show later.
     pub at_limit_ns: u64,
 }
 
@@ -86,7 +86,7 @@ impl Intervals {
         }
     }
 
-    /// Takes an event of a capture whose first frame has this time. Gives `take` the intervals that ended before it.
+    /// Takes an event of a capture whose first frame has this time. Gives `take` the earlier intervals.
     ///
     /// # Errors
     /// Errors from `take`.
@@ -122,8 +122,8 @@ impl Intervals {
         Ok(())
     }
 
-    /// Ends the intervals before `time`, in nanoseconds after the first frame. Frames need not be in order: what is late is
-    /// counted when it comes.
+    /// Ends the intervals before `time`, in nanoseconds after the first frame. Frames need not be in order: late events
+    /// are counted on arrival.
     fn advance(&mut self, time: u64, mut take: impl FnMut(&IntervalStatistics) -> io::Result<()>) -> io::Result<()> {
         let number = time / self.length;
         if number > self.number {

@@ -1,8 +1,8 @@
 //! Statistics of a capture.
 //!
-//! [`Stats`] takes events and keeps only counts, so its memory does not grow with the capture: it lists at most
-//! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; of any more it only
-//! keeps the number. [`Statistics`] is the result.
+//! [`Stats`] takes events and keeps only counts, so memory does not grow with the capture: the list has at most
+//! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; the rest is only
+//! counted. [`Statistics`] is the result.
 
 pub(crate) mod columns;
 mod credits;
@@ -117,7 +117,7 @@ impl Stats {
         Self { is_interval: true, ..Self::default() }
     }
 
-    /// Describes the selection that the messages and RPCs are of, by its options as on the command line.
+    /// Describes the selection of messages and RPCs by the options of the command line.
     pub fn describe_selection(&mut self, options: impl Into<String>) {
         self.selection = Some(options.into());
     }
@@ -355,7 +355,7 @@ impl Forms {
 /// Octets of a header of version 1 without chunks.
 const HEADER: usize = 28;
 
-/// Octets of the longer Send of an RPC without chunks, if both its messages were rebuilt.
+/// Octets of the longer Send of an RPC without chunks, if both messages were rebuilt.
 pub(super) fn send_length(transaction: &Transaction) -> Option<usize> {
     let length = |half: &Option<Half>| Some(half.as_ref()?.message.as_ref().ok()?.len());
     Some(length(&transaction.call)?.max(length(&transaction.reply)?) + HEADER)

@@ -58,7 +58,7 @@ pub struct MountStatistics {
     /// Path MTU of that connection (InfiniBand).
     pub path_mtu: Option<u32>,
     /// The frame that shows both: the answer to the request for that connection.
-    pub set_up_frame: Option<u64>,
+    pub setup_frame: Option<u64>,
     /// Credits of calls from the client, on all connections.
     pub credits: CreditCounts,
     /// Credits of calls from the server (RFC 8167 section 4.1).
@@ -182,7 +182,7 @@ impl Mounts {
         shown.credits.add_later(&credits.forward);
         shown.reverse_credits.add_later(&credits.reverse);
         if let Some(answer) = connection.announced.get(Side::Passive) {
-            shown.set_up_frame = Some(answer.stamp.frame);
+            shown.setup_frame = Some(answer.stamp.frame);
             shown.path_mtu = connection.path_mtu;
             shown.inline = connection.agreement().map(Inline::from);
         }
@@ -232,7 +232,7 @@ impl Mount {
             connections_at_a_time: 0,
             inline: None,
             path_mtu: None,
-            set_up_frame: None,
+            setup_frame: None,
             credits: CreditCounts::default(),
             reverse_credits: CreditCounts::default(),
         };
@@ -431,7 +431,7 @@ impl MountStatistics {
         lines.extend(self.sizes());
         lines.extend(self.session.map(|session| {
             format!(
-                "session of {}, {} of callbacks; calls of up to {} octets, replies of up to {} (frame {})",
+                "session of {}, {} of callbacks; calls of up to {} bytes, replies of up to {} (frame {})",
                 counted(session.slots.into(), "slot"),
                 session.callback_slots,
                 grouped(session.call_octets.into()),
@@ -449,7 +449,7 @@ impl MountStatistics {
     /// The largest READs and WRITEs.
     fn sizes(&self) -> impl Iterator<Item = String> {
         let size = |what, asked: Option<MountNumber>, allowed: Option<MountNumber>| {
-            let asked = asked.map(|asked| format!("{} octets (frame {})", grouped(asked.value), asked.frame));
+            let asked = asked.map(|asked| format!("{} bytes (frame {})", grouped(asked.value), asked.frame));
             let allowed =
                 allowed.map(|most| format!("the server allows {} (frame {})", grouped(most.value), most.frame));
             let parts: Vec<_> = [asked, allowed].into_iter().flatten().collect();
@@ -465,7 +465,7 @@ impl MountStatistics {
         let inline = self.inline.map(|inline| inline.to_string());
         let mtu = self.path_mtu.map(|mtu| format!("path MTU {mtu}"));
         let terms: Vec<_> = [inline, mtu].into_iter().flatten().collect();
-        let frame = self.set_up_frame.filter(|_| !terms.is_empty())?;
+        let frame = self.setup_frame.filter(|_| !terms.is_empty())?;
         Some(format!("{} (frame {frame})", terms.join("; ")))
     }
 
@@ -475,7 +475,7 @@ impl MountStatistics {
         let values =
             |texts: &[MountText]| texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(" and ");
         let size = |name, octets: Option<MountNumber>| {
-            octets.map(|octets| format!("{name} of up to {} octets", grouped(octets.value)))
+            octets.map(|octets| format!("{name} of up to {} bytes", grouped(octets.value)))
         };
         let slots = self.session.map(|session| counted(session.slots.into(), "slot"));
         let parts = [

@@ -1,4 +1,4 @@
-//! The numbers that are shown. They are written as JSON too.
+//! The numbers that are shown. JSON has the same fields.
 
 use core::fmt::Display;
 
@@ -14,24 +14,24 @@ use super::permitted::PermittedMessages;
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Options of the selection that messages, chunks and RPCs are of; null without one. Frames, and packets of connections, are those of
-    /// the whole capture.
+    /// Options of the selection that messages, chunks and RPCs are of; null without one. Frames, and packets of
+    /// connections, count the whole capture.
     pub selection: Option<String>,
     /// The frames.
     pub capture: CaptureStatistics,
     /// The connections that carry RPC-over-RDMA.
     pub connections: Vec<ConnectionStatistics>,
-    /// Connections beyond those in the list.
+    /// Connections that the list omits.
     pub connections_left_out: u64,
     /// The mounts: what RPCs and connections between a client and a server show of the options of both.
     pub mounts: Vec<MountStatistics>,
     /// Connections that were refused.
     pub rejected: Vec<RejectedStatistics>,
-    /// Refusals beyond those in the list.
+    /// Refusals that the list omits.
     pub rejected_left_out: u64,
     /// Connection requests to which the capture holds no answer, by port.
     pub unanswered: Vec<UnansweredStatistics>,
-    /// Such requests beyond those in the list.
+    /// Such requests that the list omits.
     pub unanswered_left_out: u64,
     /// Connections that carry something else.
     pub other: OtherTraffic,
@@ -41,13 +41,13 @@ pub struct Statistics {
     pub chunks: ChunkStatistics,
     /// The RPCs.
     pub rpcs: RpcStatistics,
-    /// The RPCs by what they call, the most frequent first.
+    /// RPCs by procedure, the most frequent first.
     pub procedures: Vec<ProcedureStatistics>,
-    /// RPCs of procedures beyond those in the list.
+    /// RPCs of procedures that the list omits.
     pub procedures_left_out: u64,
     /// The RPCs that did not succeed, by procedure and status.
     pub failures: Vec<StatusStatistics>,
-    /// Failures beyond those in the list.
+    /// Failures that the list omits.
     pub failures_left_out: u64,
 }
 
@@ -82,9 +82,9 @@ pub struct CaptureStatistics {
     pub bad_vcrc: u64,
     /// TCP segments of iWARP connections.
     pub segments: u64,
-    /// FPDUs of them whose CRC is in force and wrong.
+    /// FPDUs of iWARP with a CRC in force that is wrong.
     pub bad_crc: u64,
-    /// Frames that carry neither, by what they are.
+    /// Frames that carry neither, by kind.
     pub others: Vec<NamedCount>,
     /// Steps back of the clock: latencies across one are wrong.
     pub clock_steps: ClockStatistics,
@@ -96,7 +96,7 @@ pub struct CaptureStatistics {
 pub struct ClockStatistics {
     /// Number of such frames.
     pub count: u64,
-    /// The first of them; null without any.
+    /// The first frame; null without any.
     pub first_frame: Option<u64>,
     /// Nanoseconds of the longest step.
     pub longest_ns: u64,
@@ -134,16 +134,17 @@ pub struct ConnectionStatistics {
     pub carrier: &'static str,
     /// The requested port, if the capture holds the set-up.
     pub port: Option<u16>,
-    /// True if the capture holds the set-up; otherwise it begins in the middle of the connection.
+    /// True if the capture holds the connection setup; false if the capture begins in the middle of the connection.
     pub set_up: bool,
-    /// Place of the capture of its packets: at the `requester`, at the `responder`, or `between` them, if that is known.
+    /// Capture point of the packets: at the `client`, at the `server`, or `between` client and server, if known.
     pub captured_at: Option<&'static str>,
-    /// Source of that place: `given`, or `inferred` from the acknowledgements of both ends.
-    pub captured_at_known: Option<&'static str>,
-    /// Nanoseconds that half of the RPCs did not exceed at the requester, if the file holds the packets as captured at both ends.
-    /// `captured_at` is then the place of the packets by which other times are counted: those that come first in the file.
+    /// Source of the capture point: the `option` --captured-at, or `inferred` from the acknowledgements of both ends.
+    pub captured_at_source: Option<&'static str>,
+    /// Median latency at the requester, in nanoseconds, if the file holds the packets as captured at both ends.
+    /// `captured_at` is then the place of the packets by which other times are counted: the packets that come first in
+    /// the file.
     pub requester_median_ns: Option<u64>,
-    /// The same RPCs at the responder: the network took the rest.
+    /// Median of the same RPCs at the responder: the network took the rest.
     pub responder_median_ns: Option<u64>,
     /// The end none of whose packets were captured, `active` or `passive`; null if both ends sent some.
     pub missing_direction: Option<&'static str>,
@@ -164,8 +165,8 @@ pub struct ConnectionStatistics {
     pub credits: CreditCounts,
     /// The same of calls from the server to the client, which have credits of their own (RFC 8167 section 4.1).
     pub reverse_credits: CreditCounts,
-    /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
-    pub unclaimed: u64,
+    /// RDMA Writes and Reads on memory that no captured call advertised.
+    pub unmatched_transfers: u64,
 }
 
 /// Counts from the messages of a connection.
@@ -186,7 +187,7 @@ pub struct EndReport {
     pub queue_pair: Option<String>,
     /// TCP port of the end, for iWARP.
     pub tcp_port: Option<u16>,
-    /// True if it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
+    /// Remote invalidation support announced by this end; `None` if the connection setup was not captured.
     pub remote_invalidation: Option<bool>,
     /// Counts of the packets of the end.
     #[serde(flatten, serialize_with = "EndCounts::serialize")]
@@ -198,45 +199,46 @@ pub struct EndReport {
     pub acknowledgement_least_ns: Option<u64>,
     /// Median of the first 32 of these times.
     pub acknowledgement_median_ns: Option<u64>,
-    /// Nanoseconds during which as many of its calls waited as it had credits.
+    /// Nanoseconds during which all credits were used by waiting calls.
     pub at_limit_ns: u64,
-    /// Nanoseconds during which that may have been so: the capture does not show it.
+    /// Nanoseconds during which all credits may have been used: the capture does not show more.
     pub at_limit_unknown_ns: u64,
-    /// In version 2: how many messages it has permitted the other end to send. In family A the sum of what its messages grant,
-    /// in family B what the last of them says.
+    /// In version 2: number of messages that this end has permitted the other end to send. In family A the sum of all
+    /// grants, in family B the value in the last message.
     pub permitted_messages: Option<u64>,
 }
 
-/// Names of the [`Counts`] of an end in records, which stay if those of the library change.
+/// Names of the [`Counts`] of an end in records, which stay if names in the library change.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[serde(remote = "Counts")]
 struct EndCounts {
     /// Packets sent by the end.
     packets: u64,
-    /// Packets it sent again that the capture holds from before.
+    /// Retransmitted packets whose first transmission is in the capture.
     retransmitted: u64,
-    /// Copies of its packets, which the capture or the network made. No other count includes them.
+    /// Duplicates of packets, made by the capture or the network. No other count includes duplicates.
     duplicates: u64,
-    /// Packets it sent again that the capture does not hold from before.
+    /// Retransmitted packets whose first transmission is not in the capture.
     replaced: u64,
-    /// Times that it got no acknowledgement.
+    /// Time-outs: the end got no acknowledgement.
     timeouts: u64,
-    /// Times it sent an RDMA Read request again because a response was missing.
+    /// RDMA Read requests retransmitted because a response was missing.
     implied_naks: u64,
-    /// Times it sent packets again, and the capture does not show why.
+    /// Retransmissions without a cause in the capture.
     causes_not_seen: u64,
-    /// Packets that came before one with a smaller number, and acknowledgements before what they acknowledge.
+    /// Packets that came before one with a smaller number, and acknowledgements that came before the acknowledged
+    /// packet.
     early: u64,
-    /// Negative acknowledgements for a hole that it sent.
+    /// Negative acknowledgements for a gap, sent by this end.
     sequence_errors: u64,
     /// "Receiver not ready" sent by the end.
     not_ready: u64,
     /// Operations that the end refused permanently.
     failed: u64,
-    /// Packets of it that the capture does not hold.
+    /// Packets of this end that the capture lacks.
     missed: u64,
-    /// Data packets that belong to no operation the capture holds the start of.
-    orphans: u64,
+    /// Data packets of operations whose start is not in the capture.
+    unmatched: u64,
 }
 
 /// Connection requests that were refused for the same reason.
@@ -265,7 +267,7 @@ pub struct UnansweredStatistics {
     pub sent: u64,
 }
 
-/// Connections that show no RPC-over-RDMA: those whose setup the capture lacks may carry some.
+/// Connections that show no RPC-over-RDMA: a connection without captured setup may carry some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct OtherTraffic {
@@ -295,8 +297,9 @@ pub struct MessageStatistics {
     pub incomplete: u64,
     /// Messages that invalidate memory remotely.
     pub invalidating: u64,
-    /// Earlier copies of messages that the receiver discarded, because a packet before them was lost before the capture (InfiniBand).
-    /// `retransmitted` and `replaced` of a connection's ends count all packets that were sent again.
+    /// Earlier transmissions of messages that the receiver discarded, because an earlier packet was lost before the
+    /// capture point (InfiniBand). `retransmitted` and `replaced` of a connection's ends count all retransmitted
+    /// packets.
     pub retransmitted: u64,
 }
 
@@ -374,7 +377,7 @@ pub struct RpcStatistics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct InlineFits {
-    /// RPCs whose call and reply were both rebuilt: those that the others are of.
+    /// RPCs whose call and reply were both rebuilt: the total of the other counts.
     pub rpcs: u64,
     /// With 4 KiB.
     pub kib_4: u64,
@@ -405,7 +408,7 @@ pub struct Forms {
 #[derive(Clone, Debug, Default, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct ProcedureStatistics {
-    /// The procedure; of a COMPOUND the operation it is about.
+    /// The procedure; of a COMPOUND the main operation.
     pub operation: String,
     /// Calls.
     pub calls: u64,
@@ -425,7 +428,7 @@ pub struct ProcedureStatistics {
 }
 
 impl ProcedureStatistics {
-    /// Nanoseconds that they took: the latencies, and the waits of calls without a reply.
+    /// Latencies in nanoseconds: the latencies, and the waits of calls without a reply.
     #[must_use]
     pub const fn time(&self) -> u64 {
         self.latency_sum_ns.saturating_add(self.unanswered_sum_ns)
@@ -436,11 +439,11 @@ impl ProcedureStatistics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Latency {
-    /// Number of RPCs whose latency is known. Percentiles of one are its latency.
+    /// Number of RPCs whose latency is known. The percentiles of one RPC equal the latency.
     pub count: u64,
     /// The least, in nanoseconds.
     pub min_ns: u64,
-    /// Nanoseconds that half of them do not exceed.
+    /// Median, in nanoseconds.
     pub p50_ns: u64,
     /// Nanoseconds that 99 of 100 do not exceed.
     pub p99_ns: u64,
@@ -516,7 +519,7 @@ impl ConnectionStatistics {
             port: connection.port(),
             set_up: connection.set_up,
             captured_at: report.captured_at.map(|(place, _)| place.name()),
-            captured_at_known: report.captured_at.map(|(_, known)| known.name()),
+            captured_at_source: report.captured_at.map(|(_, known)| known.name()),
             requester_median_ns: median(report, |rpc| rpc.requester),
             responder_median_ns: median(report, |rpc| rpc.responder),
             missing_direction: report.missing_direction().map(side_name),
@@ -528,7 +531,7 @@ impl ConnectionStatistics {
             messages,
             credits: credits.forward,
             reverse_credits: credits.reverse,
-            unclaimed: report.unclaimed,
+            unmatched_transfers: report.unmatched_transfers,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::intervals::IntervalStatistics;
 use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Statistics};
 use crate::format::column::{Align, Column};
 use crate::format::line::{DIM, Line, NAME, PLAIN, wrapped};
-use crate::format::number::{counted, duration, grouped, octets, times};
+use crate::format::number::{bytes, counted, duration, grouped, times};
 use crate::format::screen::Screen;
 
 /// Columns of a line about an interval.
@@ -46,7 +46,7 @@ impl Statistics {
         }
         text.heading("Capture")?;
         let (frames, length) = (counted(capture.frames, "frame"), duration(capture.duration_ns));
-        text.line(&format!("{frames}, {}, {length}", octets(capture.octets)))?;
+        text.line(&format!("{frames}, {}, {length}", bytes(capture.octets)))?;
         if let Some(first) = capture.first_ns.map(Time) {
             text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
         }
@@ -112,7 +112,7 @@ impl Statistics {
         }
         for connection in &self.connections {
             let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
-            let begin = if connection.set_up { "set-up seen" } else { "set-up not in the capture" };
+            let begin = if connection.set_up { "setup captured" } else { "setup not captured" };
             let number = connection.connection;
             let messages = counted(connection.messages, "message");
             let (active, passive) = (&connection.active.address, &connection.passive.address);
@@ -142,12 +142,12 @@ impl Statistics {
             if let Some((requester, responder)) = connection.requester_median_ns.zip(connection.responder_median_ns) {
                 let [requester, responder] = [requester, responder].map(duration);
                 text.line(&format!(
-                    "   captured at both ends: half of the RPCs took up to {requester} at the requester, {responder} at the responder"
+                    "   captured at both ends: median latency {requester} at the client, {responder} at the server"
                 ))?;
             }
             if let Some(place) = connection.captured_at {
                 let between = if place == "between" { "" } else { "at the " };
-                let inferred = connection.captured_at_known.filter(|known| *known == "inferred");
+                let inferred = connection.captured_at_source.filter(|known| *known == "inferred");
                 let why = inferred.map(|_| format!(": {}", acknowledged(connection))).unwrap_or_default();
                 text.line(&format!("   captured {between}{place}{why}"))?;
             }
@@ -161,8 +161,11 @@ impl Statistics {
                 let known = duration(end.at_limit_ns);
                 text.line(&format!("   {} had no credit left for {known}{unknown}", end.address))?;
             }
-            if connection.unclaimed > 0 {
-                text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
+            if connection.unmatched_transfers > 0 {
+                text.line(&format!(
+                    "   {} RDMA operations on memory that no call advertised",
+                    connection.unmatched_transfers
+                ))?;
             }
         }
         text.some(self.connections_left_out, "more connections")?;
@@ -190,10 +193,10 @@ impl Statistics {
             ("calls", messages.calls),
             ("replies", messages.replies),
             ("with Invalidate", messages.invalidating),
-            ("discarded copies", messages.retransmitted),
+            ("discarded", messages.retransmitted),
             ("malformed", messages.malformed),
             ("incomplete", messages.incomplete),
-            ("octets", messages.octets),
+            ("bytes", messages.octets),
         ];
         let counts = [("all", messages.total)].into_iter().chain(by_type).chain(others);
         text.table(&[], 1, counts.map(|(name, count)| row(name, [count])).collect())
@@ -211,7 +214,7 @@ impl Statistics {
             line("Reply, provided", chunks.reply),
             line("Reply, returned", chunks.reply_returned),
         ];
-        text.table(&["", "chunks", "segments", "octets"], 1, rows)
+        text.table(&["", "chunks", "segments", "bytes"], 1, rows)
     }
 
     fn rpcs<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
@@ -221,7 +224,7 @@ impl Statistics {
         text.heading("RPCs")?;
         let rows = vec![line("calls", rpcs.calls_sent), line("replies", rpcs.replies_sent)];
         text.table(&["", "short", "chunked", "long", "continued"], 1, rows)?;
-        let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
+        let (read, write) = (bytes(rpcs.moved.read_octets), bytes(rpcs.moved.write_octets));
         text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
         let InlineFits { rpcs: all, kib_4, kib_8, kib_16, kib_64, kib_128 } = rpcs.fit_inline;
         if all > 0 {
@@ -244,7 +247,7 @@ impl Statistics {
         if self.procedures.is_empty() {
             return Ok(());
         }
-        text.heading("Procedures: octets moved by RDMA, latencies in milliseconds")?;
+        text.heading("Procedures: bytes moved by RDMA, latencies in milliseconds")?;
         text.rows(&columns::of_procedures(), &self.procedures)?;
         text.some(self.procedures_left_out, "RPCs of other procedures")
     }
@@ -259,7 +262,7 @@ impl Statistics {
     }
 }
 
-/// Writes why an end sent packets again.
+/// Writes the causes of the retransmissions of an end.
 fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
     let (address, Counts { timeouts, implied_naks, causes_not_seen, .. }) = (&end.address, &end.counts);
     let unseen = format!("cause not seen, {}", counted(*causes_not_seen, "time"));
@@ -268,9 +271,9 @@ fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io:
         (
             implied_naks,
             counted(*implied_naks, "implied NAK"),
-            "asked again for an RDMA Read, because a response was missing",
+            "retransmitted an RDMA Read request, because a response was missing",
         ),
-        (causes_not_seen, unseen, "sent packets again, and the capture does not show why"),
+        (causes_not_seen, unseen, "retransmitted packets, and the capture does not show why"),
     ] {
         if *count > 0 {
             text.line(&format!("   {times}: {address} {why}"))?;
@@ -284,16 +287,16 @@ pub(crate) const fn is_doubled(copies: u64, packets: u64) -> bool {
     copies > 0 && copies.saturating_mul(4) >= packets.saturating_mul(3)
 }
 
-/// Sentence that the capture holds copies of packets.
+/// Sentence that the capture holds duplicates of packets.
 #[must_use]
 pub fn twice(copies: u64, packets: u64) -> String {
     let packets_text = counted(packets, "packet");
     if is_doubled(copies, packets) {
         let times = if copies > packets { "several times" } else { "twice" };
-        return format!("nearly every packet is in the capture {times}: {} copies of {packets_text}", grouped(copies));
+        return format!("nearly every packet is in the capture {times}: {} duplicates of {packets_text}", grouped(copies));
     }
-    let are = if copies == 1 { "copy" } else { "copies" };
-    format!("{} {are} of {packets_text}: the capture or the network doubled them", grouped(copies))
+    let are = if copies == 1 { "duplicate" } else { "duplicates" };
+    format!("{} {are} of {packets_text}: made by the capture or the network", grouped(copies))
 }
 
 /// Sentence that frames in disorder were sorted, if there were any.
@@ -505,8 +508,8 @@ mod tests {
 
     #[test]
     fn copies() {
-        assert_eq!(twice(1, 84), "1 copy of 84 packets: the capture or the network doubled them");
-        assert_eq!(twice(84, 84), "nearly every packet is in the capture twice: 84 copies of 84 packets");
-        assert_eq!(twice(168, 84), "nearly every packet is in the capture several times: 168 copies of 84 packets");
+        assert_eq!(twice(1, 84), "1 copy of 84 packets: made by the capture or the network");
+        assert_eq!(twice(84, 84), "nearly every packet is in the capture twice: 84 duplicates of 84 packets");
+        assert_eq!(twice(168, 84), "nearly every packet is in the capture several times: 168 duplicates of 84 packets");
     }
 }

@@ -1,4 +1,4 @@
-//! Ranking of RPCs by the time they take: by client, server, operation, file, status or connection.
+//! Ranking of RPCs by time: by client, server, operation, file, status or connection.
 
 pub(super) mod record;
 
@@ -33,7 +33,7 @@ pub enum TopBy {
     Server,
     /// The procedure, or the operation that a COMPOUND is about.
     Operation,
-    /// The handle of the file that it is about.
+    /// The handle of the file of the RPC.
     Handle,
     /// The name of that file.
     Name,
@@ -73,11 +73,11 @@ pub enum TopKey {
     Connection(u32),
     /// A name.
     Text(String),
-    /// The name of a file in its folder.
+    /// The name of a file in the folder.
     Name(NamedFile),
-    /// A file of a server, by its handle.
+    /// A file of a server, by handle.
     File(Address, Vec<u8>),
-    /// The RPC does not show it: it is about no file, or one whose name was not seen.
+    /// The RPC shows no value: there is no file, or the name of the file was not seen.
     None,
 }
 
@@ -92,7 +92,7 @@ pub struct TopCounts {
     pub without_call: u64,
     /// RPCs that failed; NFS4ERR_MOVED is no failure.
     pub failed: u64,
-    /// Octets of file data in their results, however they were sent.
+    /// Octets of file data in results, inline or by RDMA.
     pub octets_read: u64,
     /// Octets of file data in their arguments.
     pub octets_written: u64,
@@ -149,7 +149,7 @@ impl TopCounts {
         [self.percentile(50), self.percentile(99).filter(|_| self.latency.count > 1)]
     }
 
-    /// Nanoseconds that so many of a hundred of them do not exceed; `None` if no latency is known.
+    /// A percentile of the latencies, in nanoseconds; `None` if no latency is known.
     #[must_use]
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         (self.latency.count > 0).then(|| self.latency.percentile(percent))
@@ -166,7 +166,7 @@ fn data(half: &Option<Half>) -> Option<u64> {
     }
 }
 
-/// Counts RPCs by what they have in common.
+/// Counts RPCs by a property.
 #[derive(Debug)]
 pub struct Top {
     by: TopBy,
@@ -181,7 +181,7 @@ pub struct Top {
 /// RPCs of keys that are not counted apart.
 #[derive(Clone, Debug, Default)]
 pub struct TopOthers {
-    /// Number of their keys. One that came back after its RPCs were counted here is counted again.
+    /// Number of their keys. A value that came back after its RPCs were counted here is counted again.
     pub keys: u64,
     /// Counts of all these RPCs.
     pub counts: TopCounts,
@@ -192,7 +192,7 @@ pub struct TopOthers {
 pub struct TopReport {
     /// Property by which RPCs were counted.
     pub by: TopBy,
-    /// The keys that took the most time, each with its counts.
+    /// The keys that took the most time, with counts.
     pub rows: Vec<(TopKey, TopCounts)>,
     /// The rest.
     pub others: TopOthers,
@@ -225,7 +225,7 @@ impl Top {
         }
     }
 
-    /// Counts an RPC with its arguments, which only files need.
+    /// Counts an RPC with the arguments, which only files need.
     pub(crate) fn take_with(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let key = self.key(transaction, arguments);
         if self.keys.len() >= KEYS && !self.keys.contains_key(&key) {
@@ -302,7 +302,7 @@ pub(crate) struct TopLine<'a> {
     p99: Option<u64>,
     /// Nanoseconds that the RPCs of all lines took.
     all: u64,
-    /// The property that they share, in words.
+    /// The property shared by the RPCs, in words.
     pub(crate) key: String,
 }
 

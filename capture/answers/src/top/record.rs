@@ -19,9 +19,9 @@ pub(crate) struct TopObject<'a> {
     key: KeyObject<'a>,
     #[serde(flatten)]
     counts: &'a TopCounts,
-    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
+    /// Median latency in nanoseconds, to one in a hundred; null if no latency is known.
     p50_ns: Option<u64>,
-    /// Nanoseconds that 99 of 100 did not exceed.
+    /// 99th percentile of the latency in nanoseconds.
     p99_ns: Option<u64>,
     /// Their share of the time of all RPCs, from 0 to 1: of latencies, and of the waits of calls without a reply.
     share: f64,
@@ -30,10 +30,10 @@ pub(crate) struct TopObject<'a> {
 /// The value of it that they have.
 #[derive(Default, Serialize, schemars::JsonSchema)]
 struct KeyObject<'a> {
-    /// The value; for a handle, its CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs do not show
-    /// one, or have several.
+    /// The value; for a handle, the CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs
+    /// do not show one, or have several.
     key: Option<Cow<'a, str>>,
-    /// By handle: its octets in hexadecimal digits.
+    /// By handle: octets in hexadecimal digits.
     handle: Option<HexOctets<'a>>,
     /// By handle or name: the address of the server of the file.
     server: Option<EndObject>,
@@ -96,8 +96,8 @@ impl<'a> KeyObject<'a> {
 }
 
 impl TopReport {
-    /// Writes RPCs that are counted together, a line for each key; `capture_file` names the file that they are about, where several
-    /// captures are read.
+    /// Writes RPCs that are counted together, a line for each key; `capture_file` names the file, if several captures
+    /// are read.
     ///
     /// # Errors
     /// Any error from writing to `out`.

@@ -15,19 +15,19 @@ use crate::record::values::{Hex32, HexOctets};
 pub(crate) struct ArgumentsObject<'a> {
     /// The name of the operation or procedure.
     name: &'static str,
-    /// The file or directory that it is about.
+    /// The file or directory of the operation.
     handle: Option<HandleObject<'a>>,
     /// The name of a file in the arguments of the operation. Octets that are no UTF-8 are written as `\xff`.
     file_name: Option<Cow<'a, str>>,
     /// The name that RENAME gives to the file.
     new_file_name: Option<Cow<'a, str>>,
-    /// Its offset in the file, in octets.
+    /// Offset in the file, in octets.
     offset: Option<u64>,
     /// Octets to be read, written or committed.
     count: Option<u32>,
-    /// Its `stateid4`, in hexadecimal digits; the first, if it has several.
+    /// `stateid4` of the operation, in hexadecimal digits; the first of several.
     stateid: Option<HexOctets<'a>>,
-    /// The file that `file_name` names, if the reply shows its handle.
+    /// The file that `file_name` names, if the reply shows the handle.
     named_handle: Option<HandleObject<'a>>,
 }
 
@@ -74,7 +74,7 @@ fn says_more(arguments: &OperationArguments<'_>) -> bool {
 /// A filehandle.
 #[derive(Serialize, schemars::JsonSchema)]
 struct HandleObject<'a> {
-    /// The CRC-32 of its octets, as Wireshark shows it (`nfs.fh.hash`).
+    /// The CRC-32 of the handle, as Wireshark shows it (`nfs.fh.hash`).
     hash: Hex32,
     /// Octets of the handle in hexadecimal digits.
     octets: HexOctets<'a>,

@@ -1,4 +1,4 @@
-//! An RPC with both its messages.
+//! An RPC with both messages.
 
 use rpcrdma_dissector::{
     CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, Recovery, RetryFailure, Transaction,
@@ -26,22 +26,23 @@ pub struct TransactionObject<'a> {
     call_frame: Option<u64>,
     /// The file that holds the frame of the call.
     call_file: Option<&'a str>,
-    /// The number of the frame of the call in its file.
+    /// The number of the frame of the call in the file.
     call_file_frame: Option<u64>,
-    /// The number of the frame that completed the reply, in the copy that the requester accepted, if the capture shows which; null
-    /// if the capture does not hold the reply, or it did not arrive.
+    /// The number of the frame that completed the reply, in the copy that the requester accepted, if the capture shows
+    /// which; null if the capture does not hold the reply, or the reply did not arrive.
     reply_frame: Option<u64>,
     /// The file that holds the frame of the reply.
     reply_file: Option<&'a str>,
-    /// The number of the frame of the reply in its file.
+    /// The number of the frame of the reply in the file.
     reply_file_frame: Option<u64>,
     /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, that of the reply.
     time_ns: Option<u64>,
     /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
     /// null if the capture does not show that (`phases_missing` says why), or without a reply.
     latency_ns: Option<u64>,
-    /// Nanoseconds that the RPC took at least if its call was sent before the capture began: from the first operation of the
-    /// connection to the last packet of the reply. Null if the capture holds the call, or may have missed it.
+    /// Minimum latency in nanoseconds of an RPC whose call was sent before the capture began: from the first operation
+    /// of the connection to the last packet of the reply. Null if the capture holds the call, or may have missed the
+    /// call.
     latency_at_least_ns: Option<u64>,
     /// The phases of the latency, which add up to the whole.
     phases: Option<PhasesObject>,
@@ -51,18 +52,18 @@ pub struct TransactionObject<'a> {
     recovery: Option<RecoveryObject<'a>>,
     /// Reason why the recovery is not known.
     recovery_missing: Option<ShownObject<NotTimed>>,
-    /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
-    /// waited as it had been granted.
+    /// Nanoseconds without a free credit before the call, up to the reply that returned a credit: as many calls of the
+    /// requester waited as credits had been granted.
     credit_wait_ns: Option<u64>,
     /// Reason why the wait for a credit is not known.
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject,
-    /// Arguments of the operations; null if they are unknown, or if none of them names anything.
+    /// Arguments of the operations; null if unknown, or if none names anything.
     arguments: Option<Vec<ArgumentsObject<'a>>>,
-    /// The call; null if the capture does not hold it.
+    /// The call; null if the call was not captured.
     call: Option<HalfObject>,
-    /// The reply; null if the capture does not hold it, or it did not arrive.
+    /// The reply; null if the reply was not captured, or did not arrive.
     reply: Option<HalfObject>,
     /// Octets that the responder pulled from Read chunks.
     rdma_read_octets: u64,
@@ -70,8 +71,8 @@ pub struct TransactionObject<'a> {
     rdma_write_octets: u64,
     #[serde(flatten)]
     ended: EndedObject,
-    /// Number of tries: the client made the call again on another connection after the one before had ended. If
-    /// there are several, the call is that of the first try, and connection, reply and everything else are those of the last.
+    /// Number of tries: the client made the call again on another connection after the one before had ended. With
+    /// several tries, the call is from the first try; connection, reply and everything else are from the last.
     tries: u64,
     /// Failure that an earlier try explains: `of the retry` (that try was probably executed, so what was to be removed was gone, or
     /// what was to be made was there) or `in a session` (of NFSv4.1, whose reply cache gives a retry the reply to the first try). Null
@@ -82,7 +83,8 @@ pub struct TransactionObject<'a> {
 }
 
 impl<'a> TransactionObject<'a> {
-    /// Returns the record of an RPC. `names` learns the names of files from it, and has those of earlier ones.
+    /// Returns the record of an RPC. `names` learns the names of files from the RPC, and knows the names in earlier
+    /// RPCs.
     #[must_use]
     pub fn new(transaction: &'a Transaction, files: &'a Files, names: &'a mut FileNames) -> Self {
         let arguments = transaction.arguments();
@@ -132,9 +134,9 @@ pub struct PhasesObject {
     /// No packet; the next was due from the responder.
     responder_ns: u64,
     /// RDMA Reads: from the first request to the last response.
-    pull_ns: u64,
+    rdma_read_ns: u64,
     /// RDMA Writes.
-    push_ns: u64,
+    rdma_write_ns: u64,
     /// The packets of the reply.
     reply_ns: u64,
     /// No packet; the next was due from the requester.
@@ -149,8 +151,8 @@ impl PhasesObject {
         Self {
             call_ns: call,
             responder_ns: responder,
-            pull_ns: pull,
-            push_ns: push,
+            rdma_read_ns: pull,
+            rdma_write_ns: push,
             reply_ns: reply,
             requester_ns: requester,
         }
@@ -160,25 +162,25 @@ impl PhasesObject {
 /// Recovery work because packets were lost, or seemed to be.
 #[derive(Serialize, schemars::JsonSchema)]
 struct RecoveryObject<'a> {
-    /// Nanoseconds of the latency that were spent on it: the least, if there are `unassigned_signs`.
+    /// Nanoseconds of the latency that recovery took: the least, if there are `unassigned_indications`.
     ns: u64,
     /// Times that a sender got no acknowledgement.
     timeouts: u64,
-    /// Number of times that an RDMA Read request was sent again because a response was missing.
+    /// Number of times that an RDMA Read request was retransmitted because a response was missing.
     implied_naks: u64,
     /// Number of retransmissions whose cause the capture does not show.
     causes_not_seen: u64,
-    /// Packets that were sent again.
-    resent_packets: u64,
+    /// Retransmitted packets.
+    retransmitted_packets: u64,
     /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
     naks: u64,
     /// "Receiver not ready".
     rnr_naks: u64,
     /// Nanoseconds that these asked the sender to wait.
     rnr_wait_ns: u64,
-    /// Signs of loss on the connection between call and reply of which it is not known which RPC they are about.
-    unassigned_signs: u64,
-    /// The numbers of the frames that show this, the first 64 of them.
+    /// Indications of loss on the connection between call and reply that cannot be assigned to one RPC.
+    unassigned_indications: u64,
+    /// Numbers of the frames that show recovery, at most the first 64.
     frames: &'a [u64],
     /// Number of more frames there were.
     frames_left_out: u64,
@@ -191,11 +193,11 @@ impl<'a> RecoveryObject<'a> {
             timeouts: recovery.timeouts,
             implied_naks: recovery.implied_naks,
             causes_not_seen: recovery.causes_not_seen,
-            resent_packets: recovery.resent_packets,
+            retransmitted_packets: recovery.retransmitted_packets,
             naks: recovery.naks,
             rnr_naks: recovery.rnr_naks,
             rnr_wait_ns: recovery.rnr_wait,
-            unassigned_signs: recovery.unassigned,
+            unassigned_indications: recovery.unassigned,
             frames: recovery.frames.as_slice(),
             frames_left_out: recovery.frames_left_out,
         }
@@ -205,13 +207,13 @@ impl<'a> RecoveryObject<'a> {
 /// A call or a reply within an RPC.
 #[derive(Serialize, schemars::JsonSchema)]
 struct HalfObject {
-    /// Form in which it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
+    /// Form of the message (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,
     /// Octets of the Payload stream that were in the Send.
     inline_octets: usize,
     /// True if the whole RPC message could be put together.
     rebuilt: bool,
-    /// Octets of the whole RPC message; null if it was not rebuilt.
+    /// Octets of the whole RPC message; null if the message was not rebuilt.
     length_octets: Option<usize>,
     /// Reason why the message was not rebuilt.
     reason: Option<ShownObject<NotRebuilt>>,

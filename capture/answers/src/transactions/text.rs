@@ -109,7 +109,7 @@ impl Lines {
                 gap: 0,
                 is_shown: shown.ends,
                 ..Column::left(
-                    "requester → responder",
+                    "from → to",
                     &["requester", "responder"],
                     self.pair + 2,
                     PLAIN,
@@ -156,12 +156,12 @@ impl Lines {
         line.write(out)
     }
 
-    /// Writes a transaction and, if it was not rebuilt, lines below it that say why.
+    /// Writes a transaction; if not rebuilt, lines below say why.
     ///
-    /// The columns: frame of the call and of the reply, seconds, connection, requester and responder, `rdma_xid`,
-    /// latency in milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and how it ended unless
-    /// that is success. If a capture consists of several files, the places of both frames in their files follow the
-    /// frames. If a list of operations is too long, those that lead to another are left out. A narrow screen shows no octets
+    /// The columns: frames of call and reply, seconds, connection, requester and responder, `rdma_xid`, latency in
+    /// milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and the outcome unless that is
+    /// success. If a capture consists of several files, the places of both frames in their files follow the frames. If
+    /// a list of operations is too long, those that lead to another are left out. A narrow screen shows no octets
     /// moved, and a narrower one no requester and responder either.
     ///
     /// # Errors

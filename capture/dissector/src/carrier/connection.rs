@@ -213,7 +213,7 @@ pub struct Counts {
     /// Packets of this end that the capture does not hold.
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
-    pub orphans: u64,
+    pub unmatched: u64,
     /// Acknowledgements of what this end sent, by the order of their capture.
     pub acknowledged: AcknowledgementOrder,
     /// Time that this end took to acknowledge, if the capture shows any of that.
@@ -239,7 +239,7 @@ impl Counts {
     /// Forgets what rests on the order of packets: the packets were captured by two clocks.
     pub(crate) const fn forget_order(&mut self) {
         (self.retransmitted, self.replaced, self.timeouts, self.implied_naks, self.causes_not_seen) = (0, 0, 0, 0, 0);
-        (self.missed, self.orphans, self.acknowledgements) = (0, 0, None);
+        (self.missed, self.unmatched, self.acknowledgements) = (0, 0, None);
     }
 
     /// Counts an indication of loss.

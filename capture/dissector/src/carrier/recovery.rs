@@ -44,8 +44,8 @@ impl RecoveryKind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::SentAgain => "sent again",
-            Self::Replaced => "sent again, lost before",
+            Self::SentAgain => "retransmitted",
+            Self::Replaced => "retransmitted, first not captured",
             Self::TimedOut { .. } => "time-out",
             Self::ImpliedNak => "implied NAK",
             Self::CauseNotSeen => "cause not seen",

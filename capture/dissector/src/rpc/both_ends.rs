@@ -17,9 +17,9 @@ impl BothEnds {
     pub fn first_at(&self) -> Option<CapturedAt> {
         let is_all = |of: fn(&EndLatencies) -> u64| self.rpcs.iter().all(|rpc| of(rpc) == rpc.first);
         if is_all(|rpc| rpc.requester) {
-            Some(CapturedAt::Requester)
+            Some(CapturedAt::Client)
         } else {
-            is_all(|rpc| rpc.responder).then_some(CapturedAt::Responder)
+            is_all(|rpc| rpc.responder).then_some(CapturedAt::Server)
         }
     }
 }

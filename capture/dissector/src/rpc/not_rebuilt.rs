@@ -102,10 +102,10 @@ impl fmt::Display for NotRebuilt {
                 write!(f, "{chunk}: no RDMA Read asked for octets {first} to {last}")
             }
             Self::NotMoved { chunk, first, last } => {
-                write!(f, "{chunk}: the responder did not write octets {first} to {last} of the returned length")
+                write!(f, "{chunk}: octets {first} to {last} of the returned length were not written")
             }
             Self::Refused { chunk, first, length } => {
-                write!(f, "{chunk}: the requester refused access from octet {first} of {length}")
+                write!(f, "{chunk}: access from octet {first} of {length} was refused")
             }
             Self::CallMissing => f.write_str("the call is not in the capture"),
             Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
@@ -130,8 +130,8 @@ impl NotRebuilt {
             Self::Padding => "where the padding before its data is, is not known",
             Self::Chunk { .. } => "a chunk is not all in the capture",
             Self::NotMoved { chunk: ChunkName::Read(_), .. } => "no RDMA Read asked for all of a Read chunk",
-            Self::NotMoved { .. } => "the responder did not write all of the length that it returns",
-            Self::Refused { .. } => "the requester's adapter refused access to memory",
+            Self::NotMoved { .. } => "not all of the returned length was written",
+            Self::Refused { .. } => "an adapter refused access to memory",
             Self::CallMissing => "the call is not in the capture",
             Self::ForeignChunks => "the reply's chunks are not the call's",
             Self::Position(_) => "a Position is not within the Payload stream",

@@ -33,10 +33,21 @@ impl Phase {
         match self {
             Self::Call => "call",
             Self::Responder => "responder",
-            Self::Pull => "pull",
-            Self::Push => "push",
+            Self::Pull => "RDMA Read",
+            Self::Push => "RDMA Write",
             Self::Reply => "reply",
             Self::Requester => "requester",
+        }
+    }
+
+    /// Name of the phase in calls of the client: `server` for [`Responder`](Self::Responder). In callbacks, the client answers:
+    /// [`Transaction::phase_title`](super::transaction::Transaction::phase_title) has the name for an RPC.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Responder => "server",
+            Self::Requester => "client",
+            other => other.name(),
         }
     }
 
@@ -45,11 +56,15 @@ impl Phase {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Call => "the Send of the call, from its first packet to its last",
-            Self::Responder => "no packet on its way; the next is due from the responder",
-            Self::Pull => "RDMA Read: the responder fetches data of the call",
-            Self::Push => "RDMA Write: the responder delivers data of the reply",
+            Self::Responder => {
+                "no packet on its way; the next is due from the server (for a callback, from the client)"
+            }
+            Self::Pull => "the server reads data of the call",
+            Self::Push => "the server writes data of the reply",
             Self::Reply => "the Send of the reply, from its first packet to its last",
-            Self::Requester => "no packet on its way; the next is due from the requester",
+            Self::Requester => {
+                "no packet on its way; the next is due from the client (for a callback, from the server)"
+            }
         }
     }
 }
@@ -156,7 +171,7 @@ impl fmt::Display for NotTimed {
         f.write_str(match self {
             Self::CallMissing => "the call is not in the capture",
             Self::ReplyMissing => "the capture holds no complete reply",
-            Self::ReplyNotAccepted => "the capture does not show that the requester accepted the reply",
+            Self::ReplyNotAccepted => "the capture does not show that the reply was accepted",
             Self::Missed => "packets between call and reply may be missing from the capture",
             Self::OutOfOrder => "frames of the RPC are out of order in the capture",
             Self::ClockSetBack => "the clock of the capture was set back between call and reply",

@@ -10,11 +10,11 @@ use crate::carrier::operation::{Side, Sides};
 /// round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CapturedAt {
-    /// At the requester.
-    Requester,
-    /// At the responder.
-    Responder,
-    /// Between requester and responder, with a network on either side.
+    /// At the client.
+    Client,
+    /// At the server.
+    Server,
+    /// Between client and server, with a network on either side.
     Between,
 }
 
@@ -32,8 +32,8 @@ impl CapturedAt {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Requester => "requester",
-            Self::Responder => "responder",
+            Self::Client => "client",
+            Self::Server => "server",
             Self::Between => "between",
         }
     }
@@ -43,18 +43,18 @@ impl CapturedAt {
     #[must_use]
     pub const fn with_network(self) -> &'static [Phase] {
         match self {
-            Self::Requester => &[Phase::Responder],
-            Self::Responder => &[Phase::Pull, Phase::Requester],
+            Self::Client => &[Phase::Responder],
+            Self::Server => &[Phase::Pull, Phase::Requester],
             Self::Between => &[Phase::Responder, Phase::Pull, Phase::Requester],
         }
     }
 
     /// Returns the only possible place, if the acknowledgement times of both ends show the place.
     pub(crate) fn infer(acknowledgements: Sides<Option<Acknowledgements>>, client: Side) -> Option<Self> {
-        let (requester, responder) = (*acknowledgements.get(client), *acknowledgements.get(client.other()));
-        match (requester?, responder?) {
-            (requester, responder) if requester.are_nearer_than(&responder) => Some(Self::Requester),
-            (requester, responder) if responder.are_nearer_than(&requester) => Some(Self::Responder),
+        let (client_times, server_times) = (*acknowledgements.get(client), *acknowledgements.get(client.other()));
+        match (client_times?, server_times?) {
+            (client, server) if client.are_nearer_than(&server) => Some(Self::Client),
+            (client, server) if server.are_nearer_than(&client) => Some(Self::Server),
             _ => None,
         }
     }
@@ -65,7 +65,7 @@ impl PlaceKnown {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Given => "given",
+            Self::Given => "option",
             Self::Inferred => "inferred",
         }
     }
@@ -75,14 +75,14 @@ impl fmt::Display for CapturedAt {
     /// Says where the network is in the phases.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Requester => "captured at the requester: the responder phase contains the way to the responder and back",
-            Self::Responder => {
-                "captured at the responder: the responder phase is its own time; pull and requester contain the way to the \
-                 requester and back"
+            Self::Client => "captured at the client: the server phase contains the way to the server and back",
+            Self::Server => {
+                "captured at the server: the server phase is the server's own time; RDMA Read and client contain the way to the client \
+                 and back"
             }
             Self::Between => {
-                "captured between requester and responder: the responder phase contains the way to the responder and back, \
-                 pull and requester the way to the requester and back"
+                "captured between client and server: the server phase contains the way to the server and back, RDMA Read and \
+                 client the way to the client and back"
             }
         })
     }

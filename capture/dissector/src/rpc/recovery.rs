@@ -14,7 +14,7 @@ const STRETCHES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimeOut {
-    /// The frame in which the sender sent again.
+    /// The frame in which the sender retransmitted.
     pub frame: u64,
     /// Nanoseconds in which the sender had sent nothing, or had got no acknowledgement.
     pub silence: u64,
@@ -32,12 +32,12 @@ pub struct Recovery {
     pub timeouts: u64,
     /// The longest of these.
     pub longest_timeout: Option<TimeOut>,
-    /// Number of times that an RDMA Read request was sent again because a response was missing.
+    /// Number of times that an RDMA Read request was retransmitted because a response was missing.
     pub implied_naks: u64,
     /// Number of retransmissions whose cause the capture does not show.
     pub causes_not_seen: u64,
-    /// Packets that were sent again.
-    pub resent_packets: u64,
+    /// Retransmitted packets.
+    pub retransmitted_packets: u64,
     /// Frame of the first retransmitted packet.
     pub resent_from: Option<u64>,
     /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
@@ -49,7 +49,7 @@ pub struct Recovery {
     /// Nanoseconds of `phases` that passed because a receiver was not ready, for a packet of the RPC or for an earlier
     /// packet.
     pub not_ready: u64,
-    /// Packets among `resent_packets` that were sent again for this reason.
+    /// Packets among `retransmitted_packets` that were retransmitted for this reason.
     pub not_ready_packets: u64,
     /// The last frame that brought what was missing before a packet of the RPC: until then, the receiver could not use that packet.
     pub behind: Option<u64>,
@@ -74,10 +74,10 @@ impl Recovery {
     pub(crate) fn count_indication(&mut self, kind: RecoveryKind, stamp: Stamp) {
         match kind {
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
-                self.resent_packets += 1;
+                self.retransmitted_packets += 1;
                 self.resent_from = Some(self.resent_from.map_or(stamp.frame, |from| from.min(stamp.frame)));
             }
-            // The packet that was sent again has the same frame.
+            // The retransmitted packet has the same frame.
             RecoveryKind::TimedOut { silence } => {
                 self.timeouts += 1;
                 if self.longest_timeout.is_none_or(|longest| silence > longest.silence) {

@@ -6,7 +6,7 @@ use super::credits::CreditWaitUnknown;
 use super::data_times::DataTimes;
 use super::joined_wait::JoinedWait;
 use super::not_rebuilt::NotRebuilt;
-use super::phases::{NotTimed, Phases};
+use super::phases::{NotTimed, Phase, Phases};
 use super::pieces::Pieces;
 use super::placement::{FramePlacement, Placements};
 use super::properties::{Direction, Rpc, Security, Status};
@@ -107,6 +107,28 @@ impl Transaction {
         let Self { reverse, callback, procedure, name, ref operations, security, .. } = *self;
         let operations = operations.clone();
         Rpc { reverse, callback, procedure, name, operations, security, ..Rpc::unknown(Direction::Call) }
+    }
+
+    /// Returns the role of the end that calls: `client`, or `server` for a callback.
+    #[must_use]
+    pub const fn calling_end(&self) -> &'static str {
+        if self.reverse { "server" } else { "client" }
+    }
+
+    /// Returns the role of the end that answers: `server`, or `client` for a callback.
+    #[must_use]
+    pub const fn answering_end(&self) -> &'static str {
+        if self.reverse { "client" } else { "server" }
+    }
+
+    /// Returns the name of a phase for people, who read client and server.
+    #[must_use]
+    pub const fn phase_title(&self, phase: Phase) -> &'static str {
+        match phase {
+            Phase::Responder => self.answering_end(),
+            Phase::Requester => self.calling_end(),
+            other => other.title(),
+        }
     }
 
     /// Forgets the times of an RPC whose call and reply were captured by two clocks.

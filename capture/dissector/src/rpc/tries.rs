@@ -90,8 +90,8 @@ impl TryEnd {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Answered => "answered",
-            Self::ResponderEnded => "responder ended the connection",
-            Self::RequesterEnded => "requester ended the connection",
+            Self::ResponderEnded => "server ended the connection",
+            Self::RequesterEnded => "client ended the connection",
             Self::Refused(_) => "call refused",
             Self::Lost { .. } => "call lost",
             Self::ReplyLost => "reply lost",

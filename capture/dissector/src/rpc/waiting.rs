@@ -262,11 +262,11 @@ impl From<NotTimed> for OwedUnknown {
 impl fmt::Display for OwedUnknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::DirectionMissing => "the capture holds no packet of the responder",
+            Self::DirectionMissing => "the capture holds no packet of the end that was called",
             Self::Missed => "the reply may be in packets that are missing from the capture",
             Self::TwoClocks => "the capture is by two clocks, and may hold the reply before the call",
             Self::HoleReported => "octets before the end of the reply were lost or late, and may not have come yet",
-            Self::WriteArrival => "the responder sent RDMA Writes again, and the requester never acknowledged them",
+            Self::WriteArrival => "RDMA Writes were retransmitted, and never acknowledged",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
             Self::GivenUp => "too many calls waited to follow this one to the end",

@@ -130,7 +130,7 @@ impl Session {
                 self.unplaced.add(from, stamp.frame);
                 if begins {
                     self.own(from, Owner::unknown(places.first));
-                    self.unclaimed += 1;
+                    self.unmatched_transfers += 1;
                     self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
                 }
                 if context.operations && begins {

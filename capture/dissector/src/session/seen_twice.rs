@@ -144,8 +144,8 @@ impl SeenTwice {
             _ if is_caused(requester, call_way) && is_caused(requester.other(), reply_way) => {
                 |rpc| (rpc.latency.saturating_add(rpc.reply_way), rpc.latency.saturating_sub(rpc.call_way))
             }
-            Some(CapturedAt::Responder) if is_later(reply_way, call_way) => |rpc| (rpc.at_other_end(), rpc.latency),
-            Some(CapturedAt::Requester) if is_later(call_way, reply_way) => |rpc| (rpc.latency, rpc.at_other_end()),
+            Some(CapturedAt::Server) if is_later(reply_way, call_way) => |rpc| (rpc.at_other_end(), rpc.latency),
+            Some(CapturedAt::Client) if is_later(call_way, reply_way) => |rpc| (rpc.latency, rpc.at_other_end()),
             _ => return None,
         };
         let rpcs = self.counted.iter().map(|rpc| {

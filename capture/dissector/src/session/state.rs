@@ -137,7 +137,7 @@ pub(crate) struct Session {
     pub(super) unplaced: Unplaced,
     pub(super) reads: VecDeque<AskedRead>,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
-    pub(crate) unclaimed: u64,
+    pub(crate) unmatched_transfers: u64,
     pub(super) watch: Watch,
     /// Places of the current message in what the sender sends.
     pub(super) places: Places,

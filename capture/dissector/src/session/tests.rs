@@ -677,12 +677,12 @@ fn an_unread_provided_reply_tells_both_last_steps() {
 fn an_unexplained_outside_operation_is_reported_once() {
     let mut play = Play::new(true);
     assert_eq!(play.first(Passive, write(7, 0, &[1])), Early);
-    assert_eq!((play.uses().len(), play.session.unclaimed), (0, 0));
+    assert_eq!((play.uses().len(), play.session.unmatched_transfers), (0, 0));
     play.step(Passive, write(7, 0, &[1]));
     play.step(Passive, OperationKind::Write { handle: 7, offset: 1, data: &[1], length: 1, first: false });
     play.step(Passive, read(1, 8, 4));
     let handles: Vec<u32> = play.uses().iter().map(|told| told.handle).collect();
-    assert_eq!((handles, play.session.unclaimed), (vec![7, 8], 2));
+    assert_eq!((handles, play.session.unmatched_transfers), (vec![7, 8], 2));
 }
 
 #[test]
@@ -1090,7 +1090,7 @@ fn an_uncertain_indication_leaves_the_certain_ones() {
         play.acknowledge();
         let [.., transaction] = &play.transactions()[..] else { panic!("two") };
         let recovery = transaction.recovery.as_ref().unwrap();
-        assert_eq!((recovery.unassigned, recovery.resent_packets), (unassigned, 1), "{name}");
+        assert_eq!((recovery.unassigned, recovery.retransmitted_packets), (unassigned, 1), "{name}");
     }
 }
 

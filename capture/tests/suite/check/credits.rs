@@ -248,7 +248,7 @@ fn calls_are_in_flight_together_where_the_server_says_so() {
 #[test]
 fn what_is_not_answered_holds_no_credit() {
     let mut all = dropped().map(|(_, octets)| octets).to_vec();
-    // A call that is sent again is one call.
+    // A call that is retransmitted is one call.
     all.push(null_message());
     for octets in all {
         let mut trace = Trace::new();

@@ -306,8 +306,8 @@ impl Case {
     /// Cause and owner of the wait.
     fn blamed(self) -> (&'static str, Option<&'static str>) {
         match (self.repair, self.flight) {
-            (Repair::NotReady, Flight::Calls) => ("receiver-not-ready", Some("responder")),
-            (Repair::NotReady, _) => ("receiver-not-ready", Some("requester")),
+            (Repair::NotReady, Flight::Calls) => ("receiver-not-ready", Some("server")),
+            (Repair::NotReady, _) => ("receiver-not-ready", Some("client")),
             _ => ("loss", Some("network")),
         }
     }

@@ -172,10 +172,11 @@ fn octets_count_where_rpcs_end_and_packets_where_retransmitted() {
             }
         }
         let events = json(&["events", "--quiet", "--json", &capture(name)]);
-        let again =
-            events.iter().filter(|event| event["event"].as_str().is_some_and(|event| event.starts_with("sent again")));
+        let again = events
+            .iter()
+            .filter(|event| event["event"].as_str().is_some_and(|event| event.starts_with("retransmitted")));
         let again = intervals.sums(again.map(|event| (number(event, "time_ns"), 1)));
-        let expected: Vec<_> = again.iter().map(|count| format!("{count} packets sent again")).collect();
-        assert_eq!(words(chart(&page, "Packets sent again")), expected, "{name}");
+        let expected: Vec<_> = again.iter().map(|count| format!("{count} packets retransmitted")).collect();
+        assert_eq!(words(chart(&page, "Packets retransmitted")), expected, "{name}");
     }
 }

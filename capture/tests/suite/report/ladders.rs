@@ -115,7 +115,7 @@ fn two_files_lead_to_two_rpcs() {
     assert_eq!(linked.iter().collect::<BTreeSet<_>>().len(), linked.len(), "{linked:?}");
 }
 
-/// A call that is sent again under its XID and answered, and one that is not.
+/// A call that is retransmitted under its XID and answered, and one that is not.
 fn repeated() -> Vec<Record> {
     let mut trace = Trace::new();
     for (time, xid) in [(100, 1), (200, 1), (300, 2)] {

@@ -148,7 +148,14 @@ fn numbers_of_connections_are_those_of_stats() {
 
 #[test]
 fn slow_and_waiting_rpcs_have_times_and_ends() {
-    const PHASES: [&str; 6] = ["call", "responder", "pull", "push", "reply", "requester"];
+    const PHASES: [(&str, &str); 6] = [
+        ("call", "call"),
+        ("responder", "server"),
+        ("rdma_read", "RDMA Read"),
+        ("rdma_write", "RDMA Write"),
+        ("reply", "reply"),
+        ("requester", "client"),
+    ];
     let ends = |record: &Value| ["requester", "responder"].map(|end| record[end].as_str().unwrap()).join(" → ");
     for name in CAPTURES.into_iter().chain(["hangs", "situations/clock_set_back_waiting"]) {
         let page = report(&capture(name));
@@ -163,9 +170,11 @@ fn slow_and_waiting_rpcs_have_times_and_ends() {
             }
             // The title of the bar, and the words beside it.
             let (title, words) = row[6].split_at(row[6].len() / 2);
-            let used = |phase: &&str| rpc["phases"][format!("{phase}_ns")] != 0;
-            let used: Vec<_> = PHASES.into_iter().filter(used).collect();
-            let said: Vec<_> = words.split([',', ' ']).filter(|word| PHASES.contains(word)).collect();
+            let used = PHASES.into_iter().filter(|(field, _)| rpc["phases"][format!("{field}_ns")] != 0);
+            let used: Vec<_> = used.map(|(_, name)| name.to_owned()).collect();
+            let name_of =
+                |part: &str| part.split(|character: char| character.is_ascii_digit()).next().unwrap().trim().to_owned();
+            let said: Vec<_> = words.split(", ").map(name_of).collect();
             assert_eq!((title, said), (words, used), "{name}");
         }
         let caption = "Calls without a reply, the oldest first";
@@ -181,17 +190,13 @@ fn slow_and_waiting_rpcs_have_times_and_ends() {
 #[test]
 fn each_cause_leads_to_the_section_that_shows_it() {
     let section = |cause: &str| match cause {
-        "responder-silent"
-        | "responder-unreachable"
-        | "requester-silent"
-        | "requester-unreachable"
-        | "wrong-checksum"
+        "server-silent" | "server-unreachable" | "client-silent" | "client-unreachable" | "wrong-checksum"
         | "reply-refused" => "hung",
         "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
             "connections"
         }
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "retried" | "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer"
+        "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
@@ -239,7 +244,7 @@ fn unacknowledged() -> Vec<Record> {
 #[test]
 fn calls_that_were_sent_again_under_their_xid_are_counted() {
     let page = report(&capture("same_xid"));
-    assert!(page.contains(">1 call left out: sent again under the same XID.</p>"));
+    assert!(page.contains(">1 call left out: retransmitted under the same XID.</p>"));
 }
 
 #[test]
@@ -252,49 +257,49 @@ fn the_verdict_says_what_was_answered_sent_again_and_missed() {
             "calls_answered",
             situation("calls_answered"),
             "70 RPCs on 1 connection in 70.1 ms; every call was answered.",
-            "No captured packet was sent again.",
+            "No captured packet was retransmitted.",
             NOTHING,
         ),
         (
             "calls_unanswered",
             situation("calls_unanswered"),
             "70 RPCs on 1 connection in 70.0 ms; 30 calls have no reply.",
-            "No captured packet was sent again.",
+            "No captured packet was retransmitted.",
             NOTHING,
         ),
         (
             "calls_sent_again",
             situation("calls_sent_again"),
             "70 RPCs on 1 connection in 70.1 ms; every call was answered.",
-            "70 of 420 packets were sent again (16.7 %); there were 70 'receiver not ready'.",
+            "70 of 420 packets were retransmitted (16.7 %); there were 70 'receiver not ready'.",
             NOTHING,
         ),
         (
             "reply_refused",
             situation("reply_refused"),
             "1 RPC on 1 connection in 500 ms; every call was answered.",
-            "1 of 6 packets was sent again after 2 losses (1 negative acknowledgement, 1 time-out).",
+            "1 of 6 packets was retransmitted after 2 losses (1 negative acknowledgement, 1 time-out).",
             NOTHING,
         ),
         (
             "call_unacknowledged",
             situation("call_unacknowledged"),
             "1 RPC on 1 connection in 1.00 s; 1 call has no reply.",
-            "2 of 3 packets were sent again (66.7 %) after 2 losses (2 time-outs).",
+            "2 of 3 packets were retransmitted (66.7 %) after 2 losses (2 time-outs).",
             NOTHING,
         ),
         (
             "unacknowledged",
             unacknowledged(),
             "2 RPCs on 1 connection in 400 µs; every call has a reply, 1 of them not acknowledged in the capture.",
-            "No captured packet was sent again.",
+            "No captured packet was retransmitted.",
             NOTHING,
         ),
         (
             "doubled",
             situation("doubled"),
             "1 RPC on 1 connection in 212 µs; every call was answered.",
-            "No captured packet was sent again. Left out: nearly every packet is in the capture twice: 4 copies of 4 packets.",
+            "No captured packet was retransmitted. Left out: nearly every packet is in the capture twice: 4 duplicates of 4 packets.",
             NOTHING,
         ),
     ] {
@@ -313,8 +318,8 @@ fn the_verdict_says_what_was_answered_sent_again_and_missed() {
             found[1].starts_with(rpcs) && found[1].ends_with("; both call and reply were captured of 0."),
             "{found:#?}"
         );
-        assert!(found.contains(&"Nothing captured shows that a packet was sent again.".to_owned()), "{found:#?}");
-        let lacks = "Missing from the capture: 1 direction of a connection, 1 set-up of a connection; what depends on them is not \
+        assert!(found.contains(&"Nothing captured shows that a packet was retransmitted.".to_owned()), "{found:#?}");
+        let lacks = "Missing from the capture: 1 direction of a connection, 1 connection setup; what depends on them is not \
              judged.";
         assert_eq!(found.last().unwrap(), lacks, "{name}");
     }
@@ -336,7 +341,7 @@ fn the_verdict_counts_what_the_capture_lacks() {
     assert!(ended[0].ends_with("; every call that was captured was answered."), "{ended:#?}");
     assert_eq!(ended[4], "Missing from the capture: 1 rest of a file; what depends on them is not judged.");
     let late = sentences(&report(&Written::new("late", &whole[60..]).0));
-    assert!(late[4].contains("1 set-up of a connection"), "{late:#?}");
+    assert!(late[4].contains("1 connection setup"), "{late:#?}");
     let cut = sentences(&report(&Written::new("cut", &transcode::cut(&whole, 96)).0));
     let statistics =
         |frames: &[Record]| json(&["stats", "--quiet", "--json", &Written::new("lacks", frames).0]).remove(0);

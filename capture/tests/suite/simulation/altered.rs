@@ -68,7 +68,7 @@ pub(super) fn slices(simulated: &Simulated, _: &Found, verdict: &mut Verdict) {
 }
 
 /// Of the frames that the mirror loses, nothing but their numbers may be left: a latency can then be of a later copy of the call, or of
-/// an earlier one of the reply. That is rare, and no packet counts as sent again that was not.
+/// an earlier one of the reply. That is rare, and no packet counts as retransmitted that was not.
 #[test]
 fn what_the_mirror_loses_is_not_lost_by_the_network() {
     verdict("gaps").assert([0; 2]);
@@ -130,7 +130,7 @@ fn difference(once: &Said, twice: &Said) -> Option<String> {
 }
 
 /// Hosts give each packet an identification: a mirror that captures each packet twice changes nothing, as long as no more than 16 RPCs
-/// are sent again in the time in which the copies come.
+/// are retransmitted in the time in which the copies come.
 #[test]
 fn a_packet_that_the_mirror_doubles_counts_once() {
     verdict("doubled").assert([0; 2]);
@@ -162,7 +162,7 @@ fn is_like_copy(captured: &[(u64, Packet)], delay: u64) -> bool {
     apart.any(|apart| apart.abs_diff(delay) <= 1)
 }
 
-/// Adapters give packets no identification. What is sent again as long after a packet as its copy comes is taken for that: so only copies
+/// Adapters give packets no identification. What is retransmitted as long after a packet as its copy comes is taken for that: so only copies
 /// that come at once change nothing, and a refusal counts once however late its copy is.
 #[test]
 fn a_refusal_that_the_mirror_doubles_counts_once() {
@@ -231,7 +231,7 @@ pub(super) fn begun(simulated: &Simulated, _: &Found, verdict: &mut Verdict) {
         let (transactions, report) = dissect(kept);
         for transaction in transactions {
             let rpc = &simulated.rpcs[&transaction.xid];
-            // A later copy of the call may be the first that was captured, and causes of what was sent again may be before that.
+            // A later copy of the call may be the first that was captured, and causes of what was retransmitted may be before that.
             let is_whole = rpc.began >= Some(begin) && !rpc.is_lossy;
             verdict.counts[usize::from(transaction.latency().is_some())] += 1;
             let latency = transaction.latency();

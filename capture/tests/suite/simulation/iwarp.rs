@@ -1,4 +1,4 @@
-//! iWARP: FPDUs over TCP (RFC 9293), which is acknowledged at once or for every other segment, sends again after three duplicate
+//! iWARP: FPDUs over TCP (RFC 9293), which is acknowledged at once or for every other segment, retransmits after three duplicate
 //! acknowledgements (RFC 5681, RFC 6582, with RFC 2018 if the ends agreed on that) or a time-out (RFC 6298), and then in segments that
 //! begin and end elsewhere. Receivers keep what comes behind a hole.
 
@@ -15,11 +15,11 @@ use crate::transcode::Random;
 
 /// The most octets of a segment.
 const SEGMENT: usize = 1_448;
-/// Microseconds after which an end sends again what was not acknowledged.
+/// Microseconds after which an end retransmits what was not acknowledged.
 const TIMEOUT: u64 = 210_000;
 /// Microseconds for which an acknowledgement waits for a second segment.
 const DELAY: u64 = 40_000;
-/// Duplicate acknowledgements after which a segment is sent again.
+/// Duplicate acknowledgements after which a segment is retransmitted.
 const DUPLICATES: u32 = 3;
 
 /// A unit of the stream of an end.
@@ -60,7 +60,7 @@ struct End {
     /// Octets that the other end reported behind holes: first and end.
     reported: BTreeMap<usize, usize>,
     duplicates: u32,
-    /// While it sends again what was lost: the end of that, and how far it has come.
+    /// While it retransmits what was lost: the end of that, and how far it has come.
     recovery: Option<(usize, usize)>,
     /// Counts restarts of the timer: earlier alarms are void.
     timer: u64,
@@ -104,7 +104,7 @@ pub(super) enum Event {
 pub(super) struct Tcp {
     client: End,
     server: End,
-    /// True if each segment begins with an FPDU, as far as nothing is sent again.
+    /// True if each segment begins with an FPDU, as far as nothing is retransmitted.
     is_aligned: bool,
     is_selective: bool,
     is_delayed: bool,

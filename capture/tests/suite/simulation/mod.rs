@@ -1,5 +1,5 @@
 //! Two ends that call and answer over a network that loses packets, simulated event by event, so that it is known what was sent, what
-//! arrived and why it was sent again. The dissector sees only what passed one point of the network. What it says must be true, or it
+//! arrived and why it was retransmitted. The dissector sees only what passed one point of the network. What it says must be true, or it
 //! must say that it does not know.
 //!
 //! `network` is what both carriers have in common, `rpc` what the ends do with it, and `roce` and `iwarp` are the carriers. `whole` judges
@@ -53,7 +53,7 @@ trait Carrier: Sized {
     fn ends(self) -> [EndTruth; 2];
 }
 
-/// Packets that an end sent again, and why.
+/// Packets that an end retransmitted, and why.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndTruth {
     /// Captured copies of packets that had been captured before.

@@ -10,10 +10,10 @@ use super::{Carrier, EndTruth};
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::{Packet, Wire};
 
-/// The exponent of the local ACK timeout that is announced, and the silence in microseconds after which an end sends again: one to
+/// The exponent of the local ACK timeout that is announced, and the silence in microseconds after which an end retransmits: one to
 /// four times 4.096 µs * 2^14 (section 9.7.6.1.3).
 const ACK_TIMEOUT: (u8, u64) = (14, 150_000);
-/// Microseconds after "receiver not ready" until the packet is sent again, at least as long as the code 12 in it says (0.64 ms).
+/// Microseconds after "receiver not ready" until the packet is retransmitted, at least as long as the code 12 in it says (0.64 ms).
 const NOT_READY_WAIT: u64 = 700;
 
 /// Place in a packet of the bit with which an end asks for an acknowledgement: in the BTH, behind the headers of IPv4 and UDP.
@@ -60,7 +60,7 @@ struct End {
     unsent: usize,
     /// RDMA Reads that wait for responses, in order.
     reads: VecDeque<usize>,
-    /// A response was missing, and the request was sent again since the last one came.
+    /// A response was missing, and the request was retransmitted since the last one came.
     has_asked_again: bool,
     /// Counts restarts of the timer: earlier alarms are void.
     timer: u64,
@@ -87,7 +87,7 @@ pub(super) enum Event {
     Control(By, Control, usize),
     /// The end has heard nothing since the timer of this number began.
     Alarm(By, u64),
-    /// The end sends again from this index.
+    /// The end retransmits from this index.
     Again(By, usize),
 }
 

@@ -32,7 +32,7 @@ fn retransmissions_and_their_causes_are_counted_as_simulated() {
     verdict("causes").assert([1_000; 2]);
 }
 
-/// Counts packets that were sent again, and causes.
+/// Counts retransmitted packets, and causes.
 pub(super) fn causes(simulated: &Simulated, Found { report, .. }: &Found, verdict: &mut Verdict) {
     let both = [(Client, report.counts.active), (Server, report.counts.passive)];
     for ((by, found), truth) in both.into_iter().zip(simulated.ends) {
@@ -95,7 +95,7 @@ pub(super) fn phases(simulated: &Simulated, Found { transactions, .. }: &Found, 
     }
 }
 
-/// The server waits for data from its first RDMA Read request until all has arrived, whatever is lost and sent again meanwhile.
+/// The server waits for data from its first RDMA Read request until all has arrived, whatever is lost and retransmitted meanwhile.
 #[test]
 fn read_time_is_server_time_waiting_for_data() {
     verdict("pulls").assert([200; 2]);
@@ -145,7 +145,7 @@ pub(super) fn servers(simulated: &Simulated, Found { transactions, .. }: &Found,
             continue;
         }
         let (found, most) = (phases.responder - recovery.phases.responder, rpc.served());
-        // Of a segment that TCP sends again before three acknowledgements report it, nothing shows that it fills a hole.
+        // Of a segment that TCP retransmits before three acknowledgements report it, nothing shows that it fills a hole.
         let margin = if simulated.is_roce { ROUND_TRIPS } else { 2 * ROUND_TRIPS };
         if recovery.unassigned == 0 && most.is_some_and(|most| found > most + margin) {
             let Rpc { called, parts, ended, pulls, .. } = rpc;
@@ -217,7 +217,7 @@ fn acknowledgements_that_are_repeated_are_no_copies() {
     assert!(more * 100 < once, "{more} of {}", once + more);
 }
 
-/// Counts connections without copies, and with copies that are not packets which were sent again for no visible reason.
+/// Counts connections without copies, and with copies that are not packets which were retransmitted for no visible reason.
 pub(super) fn copies(simulated: &Simulated, Found { report, .. }: &Found, verdict: &mut Verdict) {
     let ends = [report.counts.active, report.counts.passive].into_iter().zip(&simulated.ends);
     let has_more =
@@ -273,15 +273,15 @@ pub(super) fn diagnoses(simulated: &Simulated, Found { diagnosis, .. }: &Found, 
             "receiver-not-ready" => {
                 verdict.counts[1] += 1;
                 let most = refusals.into_iter().max();
-                let mut ends = [("192.0.2.1", "requester"), ("192.0.2.2", "responder")].into_iter().zip(refusals);
+                let mut ends = [("192.0.2.1", "client"), ("192.0.2.2", "server")].into_iter().zip(refusals);
                 ends.any(|((end, owner), refusals)| {
                     let times = if refusals == 1 { "once".to_owned() } else { format!("{refusals} times") };
                     let is_said = evidence.starts_with(&format!("{end} sent 'receiver not ready' (RNR NAK) {times}."));
                     is_said && Some(refusals) == most && cause.owner == Some(owner)
                 })
             }
-            "responder-silent" => simulated.rpcs.values().any(|rpc| rpc.hung.is_some()),
-            "responder-slow" | "requester-slow" => is_hidden,
+            "server-silent" => simulated.rpcs.values().any(|rpc| rpc.hung.is_some()),
+            "server-slow" | "client-slow" => is_hidden,
             "credits" | "small-sends" => true,
             _ => false,
         };
@@ -320,8 +320,8 @@ fn losses(evidence: &str, direction: &str) -> Option<SaidLosses> {
         let part = parts.iter().find(|part| part.trim_end_matches('.').ends_with(side));
         part.map_or(Some(0), |part| number(part))
     };
-    let before = of(&format!("between {from} and the capture"))?;
-    let behind = of(&format!("between the capture and {to}"))?;
+    let before = of(&format!("between {from} and the capture point"))?;
+    let behind = of(&format!("between the capture point and {to}"))?;
     let unacknowledged = of("or of an acknowledgement")?;
     Some(SaidLosses { all, before, behind, unacknowledged })
 }

@@ -302,7 +302,7 @@ fn v2_and_version_1() -> Vec<Record> {
     trace.at(100, &call).accept(110).at(200, &reply).acknowledge(210).frames()
 }
 
-/// A call that is sent again after this silence, where the client announced 536.9 ms.
+/// A call that is retransmitted after this silence, where the client announced 536.9 ms.
 fn silence(microseconds: u64) -> Vec<Record> {
     let mut trace = Trace::from_wire(Wire { ack_timeout: 17, ..Wire::default() });
     let (call, reply) = (trace.call(1), trace.reply(1));
@@ -393,7 +393,7 @@ fn iwarp_call_in_segments() -> Vec<Record> {
 enum Fate {
     Answered,
     Failed,
-    /// Refused with an RNR NAK, sent again and answered.
+    /// Refused with an RNR NAK, retransmitted and answered.
     Refused,
     /// Accepted, and never answered.
     Lost,

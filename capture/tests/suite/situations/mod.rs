@@ -178,7 +178,7 @@ fn transactions_slow_and_explain_have_the_latency_of_the_truth() {
                 assert!(found["latency_ns"].is_null() && found["status"].is_null(), "{name}");
                 let expected = [
                     "the capture holds no complete reply",
-                    "the capture does not show that the requester accepted the reply",
+                    "the capture does not show that the reply was accepted",
                 ];
                 assert!(expected.contains(&reason.unwrap()), "{name}: {reason:?}");
             }
@@ -312,7 +312,8 @@ fn events_statistics_and_rpcs_count_what_was_sent_again() {
         let events = truth.records(&["events"], "event");
         let count =
             |names: &[&str]| events.iter().filter(|event| names.contains(&event["event"].as_str().unwrap())).count();
-        let counted = [&["sent again", "sent again, lost before"][..], &["NAK", "RNR NAK"], &["time-out"]].map(count);
+        let counted = [&["retransmitted", "retransmitted, first not captured"][..], &["NAK", "RNR NAK"], &["time-out"]]
+            .map(count);
         assert_eq!(counted.map(|count| count as u64), expected, "{name}: events");
 
         let statistics = truth.records(&["stats"], "stats").remove(0);
@@ -326,13 +327,13 @@ fn events_statistics_and_rpcs_count_what_was_sent_again() {
         let recovery = &found["recovery"];
         assert_eq!(recovery.is_null(), truth.nanoseconds().is_none(), "{name}");
         if !recovery.is_null() {
-            let counted =
-                [&["resent_packets"][..], &["naks", "rnr_naks"], &["timeouts"]].map(|fields| sum(recovery, fields));
+            let counted = [&["retransmitted_packets"][..], &["naks", "rnr_naks"], &["timeouts"]]
+                .map(|fields| sum(recovery, fields));
             assert_eq!(counted, expected, "{name}: transactions");
         }
 
         let page = run(&["report", "-o", "-", &truth.path()]);
-        let nothing = stdout(&page).contains("No captured packet was sent again");
+        let nothing = stdout(&page).contains("No captured packet was retransmitted");
         assert!(!nothing || truth.sent_again == 0, "{name}: report");
     }
 }
@@ -384,16 +385,16 @@ fn one_direction_or_no_rpc_gives_no_all_clear() {
 #[test]
 fn diagnose_blames_the_debtor_of_the_truth() {
     for (name, cause, owner) in [
-        ("call_unacknowledged", "responder-unreachable", "network"),
-        ("call_accepted", "responder-silent", "responder"),
-        ("call_refused", "requester-silent", "requester"),
-        ("reply_unacknowledged", "requester-unreachable", "network"),
-        ("iwarp_reply_unacknowledged", "requester-unreachable", "network"),
-        ("write_unacknowledged", "requester-unreachable", "network"),
+        ("call_unacknowledged", "server-unreachable", "network"),
+        ("call_accepted", "server-silent", "server"),
+        ("call_refused", "client-silent", "client"),
+        ("reply_unacknowledged", "client-unreachable", "network"),
+        ("iwarp_reply_unacknowledged", "client-unreachable", "network"),
+        ("write_unacknowledged", "client-unreachable", "network"),
         ("reply_timed_out", "loss", "network"),
-        ("call_wrong_icrc", "wrong-checksum", "requester"),
-        ("reply_wrong_icrc", "wrong-checksum", "responder"),
-        ("recall_answered_late", "delegation-recall", "requester"),
+        ("call_wrong_icrc", "wrong-checksum", "client"),
+        ("reply_wrong_icrc", "wrong-checksum", "server"),
+        ("recall_answered_late", "delegation-recall", "client"),
     ] {
         let output = run(&["diagnose", "--json", &path(name)]);
         let found: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();

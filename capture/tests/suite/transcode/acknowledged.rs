@@ -74,7 +74,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The places in a list of frames of packets that no later frame acknowledges before they are sent again.
+/// The places in a list of frames of packets that no later frame acknowledges before they are retransmitted.
 pub fn unacknowledged(records: &[&Record]) -> BTreeSet<usize> {
     let mut lost = BTreeSet::new();
     let mut sent: HashMap<_, Vec<(usize, u32, [u32; 2])>> = HashMap::new();

@@ -1,7 +1,7 @@
 //! From iWARP as Linux's siw sends it, without markers and CRCs, to iWARP with them, in other segments.
 //!
 //! Each end's octets are put together, its set-up frame and FPDUs are written anew, and each frame of the capture is given
-//! the octets that stand for its own: so what was lost, late or sent again still is.
+//! the octets that stand for its own: so what was lost, late or retransmitted still is.
 
 use std::collections::BTreeMap;
 

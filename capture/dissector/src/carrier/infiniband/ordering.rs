@@ -668,7 +668,7 @@ impl Ordering {
             && let Some((&last, _)) = stream.refused.packets.last_key_value()
         {
             stream.refused.remove(last);
-            self.counts.get_mut(arrival.from).orphans += 1;
+            self.counts.get_mut(arrival.from).unmatched += 1;
         }
         true
     }
@@ -916,7 +916,7 @@ impl Ordering {
                     // It does not show that what comes next is in order.
                     sink.take_operation(lost, true);
                 }
-                None => self.counts.get_mut(arrival.from).orphans += 1,
+                None => self.counts.get_mut(arrival.from).unmatched += 1,
             }
             return Ok(());
         }
@@ -943,7 +943,7 @@ impl Ordering {
                     return Err(Early::Unknown(arrival.from.other()));
                 }
             }
-            None => self.counts.get_mut(arrival.from).orphans += 1,
+            None => self.counts.get_mut(arrival.from).unmatched += 1,
         }
         stream.repetitions = 0;
         stream.refused_from.take_if(|refused| *refused <= number);
@@ -970,7 +970,7 @@ impl Ordering {
             if stream.next.is_some_and(|next| number >= next && number - next < FAR) {
                 return Err(Early::Gap(side));
             }
-            self.counts.get_mut(arrival.from).orphans += 1;
+            self.counts.get_mut(arrival.from).unmatched += 1;
             return Ok(());
         };
         let is_seen = !read.note(number, &mut stream.ranges);
@@ -994,7 +994,7 @@ impl Ordering {
                 let first_sent = signs.contains(&Some(RecoveryKind::Replaced)).then_some(Time::default());
                 sink.take_operation(Arrival { first_sent, ..*arrival }.operation(number, kind), true);
             }
-            None => self.counts.get_mut(arrival.from).orphans += 1,
+            None => self.counts.get_mut(arrival.from).unmatched += 1,
         }
         Ok(())
     }
@@ -1264,7 +1264,7 @@ mod tests {
             ordering.ask(Side::Active, sequence, 20_480);
         }
         let counts = ordering.counts.active;
-        assert_eq!((counts.retransmitted, counts.causes_not_seen, counts.orphans), (0, 0, 1));
+        assert_eq!((counts.retransmitted, counts.causes_not_seen, counts.unmatched), (0, 0, 1));
     }
 
     #[test]
@@ -1368,11 +1368,11 @@ mod tests {
 
     #[test]
     fn a_response_beyond_every_window_matches_no_request() {
-        for (number, orphans) in [((1 << 20) - 1, 0), (1 << 20, 1), (1 << 22, 1)] {
+        for (number, unmatched) in [((1 << 20) - 1, 0), (1 << 20, 1), (1 << 22, 1)] {
             let mut ordering = begun();
             ordering.give(Side::Passive, READ_MIDDLE, number, &[0; 256]);
-            assert_eq!(ordering.counts.passive.orphans, orphans);
-            assert_eq!(ordering.buffered_octets() == 0, orphans == 1);
+            assert_eq!(ordering.counts.passive.unmatched, unmatched);
+            assert_eq!(ordering.buffered_octets() == 0, unmatched == 1);
         }
     }
 
@@ -1381,6 +1381,6 @@ mod tests {
         let mut ordering = begun();
         ordering.ask(Side::Active, 0, 100);
         ordering.give(Side::Passive, READ_MIDDLE, 0, &[0; 256]);
-        assert_eq!(ordering.counts.passive.orphans, 1);
+        assert_eq!(ordering.counts.passive.unmatched, 1);
     }
 }

@@ -338,9 +338,9 @@ impl<S> Connections<S> {
             give_refused(&connection, counts.passive.packets, handler);
         }
         for side in [Side::Active, Side::Passive] {
-            let Counts { orphans, failed, refused, .. } = *ours.get(side);
+            let Counts { unmatched, failed, refused, .. } = *ours.get(side);
             let counts = counts.get_mut(side);
-            counts.orphans += orphans;
+            counts.unmatched += unmatched;
             counts.failed += failed;
             counts.refused = refused;
         }
@@ -501,7 +501,7 @@ impl<S> IwarpConnection<S> {
                         counts.refused = counts.refused.or(terminate.refused());
                         sink.handler.terminated(connection, session, origin, terminate);
                     }
-                    Did::Orphan => counts.orphans += 1,
+                    Did::Orphan => counts.unmatched += 1,
                 });
                 if is_terminated && connection.disconnected.is_none() {
                     let how = DisconnectionKind::Terminate;
@@ -510,7 +510,7 @@ impl<S> IwarpConnection<S> {
                 }
             }
             Framed::Lost => {
-                self.counts.get_mut(from).orphans += 1;
+                self.counts.get_mut(from).unmatched += 1;
                 self.lose(origin, sink);
             }
         }

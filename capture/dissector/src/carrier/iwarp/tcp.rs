@@ -378,7 +378,7 @@ impl Reassembly {
             return Some(place);
         }
         stream.strays += 1;
-        self.counts.get_mut(from).orphans += 1;
+        self.counts.get_mut(from).unmatched += 1;
         None
     }
 
@@ -417,7 +417,7 @@ impl Reassembly {
         }
         counts.early += u64::from(piece.place > next);
         if self.held.segments > HELD_SEGMENTS || self.held.octets > HELD_OCTETS {
-            counts.orphans += 1;
+            counts.unmatched += 1;
             return;
         }
         let fresh = stream.hold(&piece, identification, self.arrivals);
@@ -1005,7 +1005,7 @@ mod tests {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "").take_segment(Active, 100, 0, "abc");
         taken.take_segment(Active, 0x8000_0000, 0, "stray").take_segment(Active, 103, 0, "def");
-        assert_eq!((taken.active(), taken.reassembly.counts.active.orphans), ("abcdef", 1));
+        assert_eq!((taken.active(), taken.reassembly.counts.active.unmatched), ("abcdef", 1));
         for index in 0..STRAYS {
             assert!(!taken.reassembly.is_outlived(Active));
             taken.take_segment(Active, 0x8000_0000 + index, 0, "x");

@@ -52,7 +52,7 @@ impl History {
         let Sides { active, passive } = report.counts;
         let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
         // If something is known to be missing, it may be the answer.
-        let whole = self.proofs.is_whole() && missed + active.orphans + passive.orphans == 0;
+        let whole = self.proofs.is_whole() && missed + active.unmatched + passive.unmatched == 0;
         self.proofs.end_findings(in_order, book);
         for requester in [Side::Active, Side::Passive] {
             let stayed = stayed(&self.proofs, requester, report.connection.disconnected);
