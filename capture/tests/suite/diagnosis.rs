@@ -1939,10 +1939,8 @@ fn overlapping_delays_count_once_for_the_mount() {
     assert_eq!((loss.waiting_ns, loss.disturbed_ns), (Some(2_000_000_000), Some(1_500_000_000)));
     assert_says(
         &loss.evidence.join("\n"),
-        &[
-            "Retransmission delayed 3 RPCs, the longest by 700 ms; 2.00 s in total. For 1.50 s of the 10.0 s of \
-             the capture, at least one was delayed.",
-        ],
+        &["Retransmission delayed 3 RPCs, the longest by 700 ms; 2.00 s in total. For 1.50 s of the 10.0 s of \
+             the capture, at least one was delayed."],
     );
     // None at the same time as another.
     let diagnosis = scene(&[(1000, 1700), (2200, 2900), (5000, 5600)]);

@@ -203,7 +203,10 @@ fn what_waits_behind_a_lost_segment_waits_for_the_network() {
                 let waited = cause.waiting_ns.unwrap();
                 let expected = rpcs * 300_000_000;
                 assert!((expected - 1_300_000..=expected).contains(&waited), "{waited}, not {expected} {shown}");
-                assert!(shown.contains(&format!("Retransmission delayed {rpcs} RPCs, the longest by 300 ms")), "{shown}");
+                assert!(
+                    shown.contains(&format!("Retransmission delayed {rpcs} RPCs, the longest by 300 ms")),
+                    "{shown}"
+                );
                 // The reports of the hole and the time-out are of one loss.
                 assert!(shown.contains("   1 loss (1 NAK, 1 time-out); 1 packet was retransmitted."), "{shown}");
             }

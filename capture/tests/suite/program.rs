@@ -325,10 +325,10 @@ fn the_slowest_rpcs_come_first_with_where_their_time_went() {
         "Bars:  c call  . server  < RDMA Read  > RDMA Write  r reply  w client\n       \
          ms  phases                 call  reply  C rdma_xid   RPC\n \
          2412.379  >>>>>>>>>>>>>>>>>>>>   1169   1499  1 0xd53d34c3 SEQUENCE PUTFH READ\n           \
-         push 2409.999 ms: 1 time-out (2383.977 ms, frame 1446), 3 NAKs, 187\n           \
-         packets retransmitted from frame 1299\n \
+         RDMA Write 2409.999 ms: 1 time-out (2383.977 ms, frame 1446), 3 NAKs,\n           \
+         187 packets retransmitted from frame 1299\n \
          2409.722  >>>>>>>>>>>>>>>>>>>>   1173   1498  1 0xd63d34c3 SEQUENCE PUTFH READ\n           \
-         push 2401.801 ms: 5 packets retransmitted from frame 1376\n"
+         RDMA Write 2401.801 ms: 5 packets retransmitted from frame 1376\n"
     );
     // Recovery is said apart where it did not take most of the longest phase.
     let output = run(&["slow", "--top", "1", "-q", &capture("iwarp_nfs3_lossy")]);
@@ -419,11 +419,11 @@ fn explain_shows_what_both_ends_sent() {
         "248–270      2.462      1.739  │◀───── RDMA Write × 23, 23,552 bytes, 1.974 ms │",
         "    292      8.263      0.073  │ NAK: a packet was lost ──────────────────────▶│",
         "    353   2309.344   2294.494  │          time-out: had waited for 2294.494 ms │",
-        "    406   2313.392      0.001  │◀──────── Send: reply, retransmitted, 156 bytes │",
+        "    406   2313.392      0.001  │◀─────── Send: reply, retransmitted, 156 bytes │",
     ] {
         assert!(ladder.lines().any(|other| other == line), "{line} is not in\n{ladder}");
     }
-    assert!(section(text, "Time").contains("push          2310.929 ms  99.9 %  2308.950 ms of it recovery"), "{text}");
+    assert!(section(text, "Time").contains("RDMA Write    2310.929 ms  99.9 %  2308.950 ms of it recovery"), "{text}");
     assert!(
         section(text, "Operations").contains("READ      NFS4_OK  offset 0, count 65,536, handle 0x25bd1dd4"),
         "{text}"

@@ -141,7 +141,9 @@ fn thousands_of_retransmissions_are_no_server_wait() {
     assert_eq!(causes(&diagnosis), ["loss"]);
     let evidence = &diagnosis.causes[0].evidence;
     assert!(
-        evidence.iter().any(|line| line.starts_with("Retransmission delayed 4 RPCs, the longest by 128 ms; 513 ms in total.")),
+        evidence
+            .iter()
+            .any(|line| line.starts_with("Retransmission delayed 4 RPCs, the longest by 128 ms; 513 ms in total.")),
         "{evidence:?}"
     );
 }

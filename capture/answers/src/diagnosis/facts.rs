@@ -116,7 +116,8 @@ impl NotReady {
                  Receives than it grants, or posts Receives too late.",
                 counted(taken.into(), "call")
             ),
-            None => "This end posts fewer Receives than the other end may send messages, or posts Receives too late.".to_owned(),
+            None => "This end posts fewer Receives than the other end may send messages, or posts Receives too late."
+                .to_owned(),
         }
     }
 }

@@ -48,7 +48,11 @@ impl Judgement<'_> {
             line(summary.cut, "frame", &cut),
             (summary.clock.count > 0).then_some(clock),
             sorted_frames(summary.clock.sorted).map(|text| sentence(&text)),
-            line(waits.unassigned, "RPC", "or others: packets were retransmitted for one of these; the capture does not show which."),
+            line(
+                waits.unassigned,
+                "RPC",
+                "or others: packets were retransmitted for one of these; the capture does not show which.",
+            ),
             line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),
             line(silence.recent, "call", &recent),
             line(waits.unanswered_left_out, "call", "more without a reply."),

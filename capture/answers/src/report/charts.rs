@@ -674,7 +674,12 @@ mod tests {
                 "call 0.00 10.00, server 10.00 50.00, reply 60.00 40.00",
                 "call 100 ns, server 500 ns, reply 400 ns",
             ),
-            (push, Phases::default(), "server 0.00 10.00, rdma-write 10.00 90.00", "server 10.0 µs, RDMA Write 90.0 µs"),
+            (
+                push,
+                Phases::default(),
+                "server 0.00 10.00, rdma-write 10.00 90.00",
+                "server 10.0 µs, RDMA Write 90.0 µs",
+            ),
             (
                 push,
                 lost,

@@ -293,7 +293,10 @@ pub fn twice(copies: u64, packets: u64) -> String {
     let packets_text = counted(packets, "packet");
     if is_doubled(copies, packets) {
         let times = if copies > packets { "several times" } else { "twice" };
-        return format!("nearly every packet is in the capture {times}: {} duplicates of {packets_text}", grouped(copies));
+        return format!(
+            "nearly every packet is in the capture {times}: {} duplicates of {packets_text}",
+            grouped(copies)
+        );
     }
     let are = if copies == 1 { "duplicate" } else { "duplicates" };
     format!("{} {are} of {packets_text}: made by the capture or the network", grouped(copies))
@@ -508,7 +511,7 @@ mod tests {
 
     #[test]
     fn copies() {
-        assert_eq!(twice(1, 84), "1 copy of 84 packets: made by the capture or the network");
+        assert_eq!(twice(1, 84), "1 duplicate of 84 packets: made by the capture or the network");
         assert_eq!(twice(84, 84), "nearly every packet is in the capture twice: 84 duplicates of 84 packets");
         assert_eq!(twice(168, 84), "nearly every packet is in the capture several times: 168 duplicates of 84 packets");
     }

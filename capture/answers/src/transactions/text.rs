@@ -108,13 +108,9 @@ impl Lines {
             Column {
                 gap: 0,
                 is_shown: shown.ends,
-                ..Column::left(
-                    "from → to",
-                    &["requester", "responder"],
-                    self.pair + 2,
-                    PLAIN,
-                    |row, _, text| text.push_str(row.pair),
-                )
+                ..Column::left("from → to", &["requester", "responder"], self.pair + 2, PLAIN, |row, _, text| {
+                    text.push_str(row.pair)
+                })
             },
             Column::left("rdma_xid", &["rdma_xid"], 10, PLAIN, |row, _, text| push_xid(text, row.transaction.xid)),
             Column {

@@ -176,10 +176,8 @@ fn transactions_slow_and_explain_have_the_latency_of_the_truth() {
             }
             Latency::Waits => {
                 assert!(found["latency_ns"].is_null() && found["status"].is_null(), "{name}");
-                let expected = [
-                    "the capture holds no complete reply",
-                    "the capture does not show that the reply was accepted",
-                ];
+                let expected =
+                    ["the capture holds no complete reply", "the capture does not show that the reply was accepted"];
                 assert!(expected.contains(&reason.unwrap()), "{name}: {reason:?}");
             }
         }
