@@ -1773,6 +1773,8 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "reply-refused",
         "retried",
         "server-not-listening",
+        "server-silent",
+        "server-slow",
         "slow-transfer",
         "small-sends",
         "window",
