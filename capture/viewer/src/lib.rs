@@ -295,9 +295,9 @@ impl SavePass {
         self.0.step(frames).map_err(text)
     }
 
-    /// The octets that were written since the last time.
+    /// Returns the octets that were written since the last time.
     #[must_use]
-    pub fn take(&self) -> Vec<u8> {
+    pub fn take_octets(&self) -> Vec<u8> {
         self.0.take_octets()
     }
 }

@@ -125,7 +125,7 @@ const handlers: Handlers = {
     const pass = opened().save(format);
     try {
       const parts: BlobPart[] = [];
-      const take = (): boolean => parts.push(pass.take() as Uint8Array<ArrayBuffer>) > 0;
+      const take = (): boolean => parts.push(pass.take_octets() as Uint8Array<ArrayBuffer>) > 0;
       await run(pass, take);
       return new Blob(parts);
     } finally {
