@@ -5,7 +5,7 @@ use rpcrdma::error::{DecodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::v2::{
     ChunkLists, Continuation, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, Part,
-    Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, family_a, family_b,
+    Property, PropertyId, PropertySet, PropertyValue, ReactionV2, VersionRefusal, family_a, family_b,
 };
 
 use crate::lists::{ChosenLists, chunks, read_segments, visit};
@@ -90,7 +90,7 @@ fn error_reply(octets: &[u8]) {
         let expected = expected.ok().filter(|(header, _)| header.htype == 4).map(|(header, rest)| (header.body, rest));
         assert_eq!(found, expected, "RDMA2_ERROR of {family:?}");
     }
-    if let Some(refusal) = Refusal::decode(octets) {
+    if let Some(refusal) = VersionRefusal::decode(octets) {
         let expected = v2::BodyV2::Error(1, vec![refusal.low, refusal.high]);
         let reply = ErrorReplyV2::decode(refusal.layout, octets).ok().map(|(reply, rest)| (error(reply.error()), rest));
         assert_eq!(reply, Some((expected, &[][..])), "ERR_VERS");

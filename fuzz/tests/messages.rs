@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::error;
-use rpcrdma::rules::{self, Exchange, Finding, Report, Sent, SentV2, Severity};
+use rpcrdma::rules::{self, Exchange, Finding, RuleReport, Sent, SentV2, Severity};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2, ReactionV2};
 use rpcrdma_fuzz::reference::{self, Refusal};
@@ -37,7 +37,7 @@ fn judged(case: &Case) -> Found {
             rules::inline(
                 case.octets.len(),
                 1024,
-                &mut Report::new(&rules::INLINE_EXCEEDED, &mut collect_findings(&mut found)),
+                &mut RuleReport::new(&rules::INLINE_EXCEEDED, &mut collect_findings(&mut found)),
             );
         }
         format => rules::send_v2(&SentV2::new(family(format), &case.octets), &mut collect_findings(&mut found)),

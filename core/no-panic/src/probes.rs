@@ -16,7 +16,7 @@ use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{
     AcceptStatus, Auth, AuthStatus, AuthSys, Flavor, GssCredential, MessageType, RpcCall, RpcError, RpcReply,
 };
-use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent, SentV2, Severity};
+use rpcrdma::rules::{self, Credits, Exchange, Finding, RuleReport, Sent, SentV2, Severity};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
 use rpcrdma::v2::{self, family_a, family_b};
@@ -432,7 +432,7 @@ fn version_2_between(input: &[u8]) {
             }
         }
     }
-    let refusal = v2::Refusal::decode(input);
+    let refusal = v2::VersionRefusal::decode(input);
     for outcome in [refusal.map_or(v2::Outcome::Lost, v2::Outcome::Refused), black_box(v2::Outcome::Accepted)] {
         see(outcome.next_version(black_box(1), black_box(2)));
     }
@@ -577,14 +577,14 @@ fn counted(input: &[u8]) {
                 if let Err(fault) = credits.call() {
                     show(&fault);
                     let mut take = finding;
-                    fault.say(&mut Report::new(fault.rule(), &mut take));
+                    fault.say(&mut RuleReport::new(fault.rule(), &mut take));
                 }
             }
         }
     }
     see((credits, credits.is_known()));
     let mut take = finding;
-    let mut report = Report::new(&rules::INLINE_EXCEEDED, &mut take);
+    let mut report = RuleReport::new(&rules::INLINE_EXCEEDED, &mut take);
     rules::inline(input.len(), black_box(1024), &mut report);
     report.broken(input.len(), format_args!("{}", input.len()));
     report.broken_as(black_box(Severity::Hazard), input.len(), format_args!("{}", input.len()));

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Report, Rule, SendRow, Sent, Severity};
+use super::{Rule, RuleReport, SendRow, Sent, Severity};
 use crate::error::Role;
 
 pub(super) static RULES: [SendRow; 2] = [
@@ -47,7 +47,7 @@ pub static INLINE_EXCEEDED: Rule = Rule::new("inline-exceeded", Severity::Error,
     .reason("A longer Send does not fit the Receive that it meets, which ends the connection.")
     .correct("A sender reduces items, or sends a long message.");
 
-fn credit_zero_grant(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn credit_zero_grant(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if sent.is_from(Role::Responder)
         && (sent.message().is_some() || sent.error.is_some())
         && sent.prefix.is_some_and(|prefix| prefix.credit == 0)
@@ -56,7 +56,7 @@ fn credit_zero_grant(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn credit_zero_request(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn credit_zero_request(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if sent.is_from(Role::Requester) && sent.message().is_some() && sent.prefix.is_some_and(|prefix| prefix.credit == 0)
     {
         report.broken(8, format_args!("rdma_credit is 0 in a call"));
@@ -64,7 +64,7 @@ fn credit_zero_request(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 /// Judges the length of a Send in octets by the inline threshold of the Send's direction.
-pub fn inline(length: usize, threshold: u32, report: &mut Report<'_>) {
+pub fn inline(length: usize, threshold: u32, report: &mut RuleReport<'_>) {
     if length as u64 > u64::from(threshold) {
         report.broken(0, format_args!("the Send has {length} octets, the inline threshold is {threshold}"));
     }
@@ -189,7 +189,7 @@ impl Credits {
 
 impl CreditFault {
     /// Reports it.
-    pub fn say(self, report: &mut Report<'_>) {
+    pub fn say(self, report: &mut RuleReport<'_>) {
         match self {
             Self::Initial { in_flight } => {
                 report.broken(0, format_args!("{in_flight} calls in flight before the first reply"));

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Counted, Report, Rule, SendRow, Sent, SentError, Severity, location};
+use super::{Counted, Rule, RuleReport, SendRow, Sent, SentError, Severity, location};
 use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
@@ -164,7 +164,7 @@ pub(super) fn malformed() -> impl Iterator<Item = &'static SendRow> {
     RULES.iter().filter(|row| matches!(row.rule.slug, "header-short" | "list-flag" | "list-truncated"))
 }
 
-fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn header_short(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Err(error) = sent.decoded
         && matches!(error.kind, DecodeErrorKind::HeaderShort | DecodeErrorKind::HeaderTruncated)
         && sent.error.is_none()
@@ -176,7 +176,7 @@ fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn version(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn version(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let (Err(error), Some(prefix), None) = (sent.decoded, sent.prefix, sent.error)
         && error.kind == DecodeErrorKind::Version
     {
@@ -184,7 +184,7 @@ fn version(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn proc_unknown(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn proc_unknown(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let (Err(error), Some(prefix)) = (sent.decoded, sent.prefix)
         && error.kind == DecodeErrorKind::Procedure
     {
@@ -192,7 +192,7 @@ fn proc_unknown(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn msgp_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn msgp_sent(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Ok(message) = sent.decoded
         && let Body::Msgp { align, thresh, .. } = message.header.body
     {
@@ -200,7 +200,7 @@ fn msgp_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn done_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn done_sent(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Ok(message) = sent.decoded
         && message.header.body == Body::Done
         && !sent.reliable_reply
@@ -209,7 +209,7 @@ fn done_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn error_from_requester(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn error_from_requester(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Some(SentError { body: error, .. }) = sent.error
         && sent.is_from(Role::Requester)
     {
@@ -217,7 +217,7 @@ fn error_from_requester(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn list_flag(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn list_flag(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Err(error) = sent.decoded
         && error.kind == DecodeErrorKind::ListFlag
     {
@@ -226,7 +226,7 @@ fn list_flag(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn list_truncated(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Err(error) = sent.decoded else { return };
     match error.kind {
         DecodeErrorKind::ListTruncated => {
@@ -243,7 +243,7 @@ fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn nomsg_empty(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Ok(message) = sent.decoded else { return };
     let Body::Nomsg(chunks) = message.header.body else { return };
     // A Reply chunk that comes back unused is the concern of reply-chunk-unused-nomsg.
@@ -259,7 +259,7 @@ fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn nomsg_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn nomsg_trailing(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Ok(message) = sent.decoded else { return };
     let trailing = sent.after_header(&message);
     if matches!(message.header.body, Body::Nomsg(_)) && trailing > 0 {
@@ -270,7 +270,7 @@ fn nomsg_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn msg_no_payload(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn msg_no_payload(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Ok(message) = sent.decoded else { return };
     if !matches!(message.header.body, Body::Msg(_) | Body::Msgp { .. }) {
         return;
@@ -290,7 +290,7 @@ fn msg_no_payload(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn xid_mismatch(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn xid_mismatch(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Ok(message) = sent.decoded else { return };
     if let (Body::Msg(_) | Body::Msgp { .. }, Some(&xid)) = (message.header.body, message.payload.first_chunk())
         && let xid = u32::from_be_bytes(xid)
@@ -301,7 +301,7 @@ fn xid_mismatch(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn error_range(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Err(error) = sent.decoded
         && error.kind == DecodeErrorKind::ErrorCode
     {
@@ -315,7 +315,7 @@ fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 /// Judges the versions that an ERR_VERS gives at this offset, and the refused version.
-pub(super) fn version_range(given: RangeInclusive<u32>, refused: u32, at: usize, report: &mut Report<'_>) {
+pub(super) fn version_range(given: RangeInclusive<u32>, refused: u32, at: usize, report: &mut RuleReport<'_>) {
     let (low, high) = (given.start(), given.end());
     if low > high {
         report.broken(at, format_args!("rdma_vers_low is {low}, rdma_vers_high {high}"));
@@ -332,7 +332,7 @@ fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
     is_range && reply.prefix().version != v1::VERSION
 }
 
-fn error_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn error_trailing(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     /// Octets of `rdma_extra` in RFC 5666 section 4.2.
     const EXTRA: usize = 32;
     let Some(SentError { body: error, octets_after: rest }) = sent.error else { return };

@@ -192,13 +192,13 @@ impl<N: fmt::Display + PartialEq + From<u8>> fmt::Display for Counted<N> {
 }
 
 /// Receives the findings of one rule in one message: only the first few, because the next would be of the same kind.
-pub struct Report<'a> {
+pub struct RuleReport<'a> {
     rule: &'static Rule,
     take: &'a mut dyn FnMut(&Finding<'_>),
     said: u8,
 }
 
-impl<'a> Report<'a> {
+impl<'a> RuleReport<'a> {
     /// Passes findings of `rule` to `take`.
     pub fn new(rule: &'static Rule, take: &'a mut dyn FnMut(&Finding<'_>)) -> Self {
         Self { rule, take, said: 0 }
@@ -228,9 +228,9 @@ impl<'a> Report<'a> {
     }
 }
 
-impl fmt::Debug for Report<'_> {
+impl fmt::Debug for RuleReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Report").field("rule", &self.rule.slug).finish_non_exhaustive()
+        f.debug_struct("RuleReport").field("rule", &self.rule.slug).finish_non_exhaustive()
     }
 }
 
@@ -244,9 +244,9 @@ pub struct Row<F> {
 }
 
 /// Judges one Send.
-pub type SendRow = Row<fn(&Sent<'_>, &mut Report<'_>)>;
+pub type SendRow = Row<fn(&Sent<'_>, &mut RuleReport<'_>)>;
 /// Judges a Reply by the Call.
-pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
+pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut RuleReport<'_>)>;
 
 /// The body of an `RDMA_ERROR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -364,14 +364,14 @@ static SEND_TABLES: [&[SendRow]; 4] = [&framing::RULES, &count::RULES, &read_lis
 /// Judges one Send by every rule that needs nothing else.
 pub fn send(sent: &Sent<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in SEND_TABLES.into_iter().flatten() {
-        (row.judge)(sent, &mut Report::new(row.rule, take));
+        (row.judge)(sent, &mut RuleReport::new(row.rule, take));
     }
 }
 
 /// Judges a Reply by the answered Call.
 pub fn exchange(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in &write_list::EXCHANGE_RULES {
-        (row.judge)(exchange, &mut Report::new(row.rule, take));
+        (row.judge)(exchange, &mut RuleReport::new(row.rule, take));
     }
 }
 

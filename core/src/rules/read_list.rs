@@ -1,7 +1,7 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
 use super::location::counted;
-use super::{Counted, Lists, Report, Rule, SegmentLocation, SendRow, Sent, Severity, location, segments};
+use super::{Counted, Lists, Rule, RuleReport, SegmentLocation, SendRow, Sent, Severity, location, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::rpc::RpcCall;
@@ -105,9 +105,9 @@ pub(super) fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
 }
 
 /// Returns the rules that are the same in version 2, with functions that judge any header.
-pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut Report<'_>))> {
+pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut RuleReport<'_>))> {
     RULES.iter().filter_map(|&SendRow { rule, .. }| {
-        let judge: fn(Lists<'_>, &mut Report<'_>) = match rule.slug {
+        let judge: fn(Lists<'_>, &mut RuleReport<'_>) = match rule.slug {
             "segment-wraps" => wraps,
             "segment-empty" => empty,
             _ => return None,
@@ -116,13 +116,13 @@ pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &
     })
 }
 
-fn read_position_align(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn read_position_align(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Some(ReadingCall { message, .. }) = ReadingCall::from_sent(sent) {
         positions(Lists::from(&message), report);
     }
 }
 
-fn positions(lists: Lists<'_>, report: &mut Report<'_>) {
+fn positions(lists: Lists<'_>, report: &mut RuleReport<'_>) {
     let mut before = None;
     for (index, read) in counted(lists.chunks.reads.iter()) {
         if read.position % 4 != 0 && before != Some(read.position) {
@@ -133,7 +133,7 @@ fn positions(lists: Lists<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn read_in_reply(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(message) = sent.message().filter(|_| sent.is_from(Role::Responder)) else { return };
     let Some(chunks) = message.header.chunks() else { return };
     let is_pulled = matches!(message.header.body, Body::Nomsg(_)) && chunks.reads.iter().all(|read| read.position == 0);
@@ -144,7 +144,7 @@ fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     if let Body::Msg(_) = message.header.body
         && let Some(index) = first_at(reads, 0)
@@ -154,7 +154,7 @@ fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn read_position_order(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     // If segments of one Position are apart, Positions descend before or after the later one.
     for (index, (one, next)) in counted(reads.iter().zip(reads.iter().skip(1))) {
@@ -165,7 +165,7 @@ fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn read_overlap(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let chunks = || reads.chunks().filter(|chunk| chunk.position != 0);
     // If Positions descend, the order is reported first.
@@ -184,7 +184,7 @@ fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn long_call_roundup(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let length = position_zero(reads);
     if !length.is_multiple_of(4) {
@@ -193,13 +193,13 @@ fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn segment_wraps(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn segment_wraps(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Some(message) = sent.message() {
         wraps(Lists::from(message), report);
     }
 }
 
-fn wraps(lists: Lists<'_>, report: &mut Report<'_>) {
+fn wraps(lists: Lists<'_>, report: &mut RuleReport<'_>) {
     segments(lists, |which, segment, at| {
         if segment.wraps() {
             let values = format_args!("{which}: offset {:#018x} and length {}", segment.offset, segment.length);
@@ -208,13 +208,13 @@ fn wraps(lists: Lists<'_>, report: &mut Report<'_>) {
     });
 }
 
-fn segment_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn segment_empty(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     if let Some(message) = sent.message() {
         empty(Lists::from(message), report);
     }
 }
 
-fn empty(lists: Lists<'_>, report: &mut Report<'_>) {
+fn empty(lists: Lists<'_>, report: &mut RuleReport<'_>) {
     segments(lists, |which, segment, at| {
         if matches!(which, SegmentLocation::Read { .. }) && segment.length == 0 {
             report.broken(at.saturating_add(4), format_args!("{which} has no octets"));
@@ -259,7 +259,7 @@ fn before_arguments(message: &Message<'_>) -> usize {
 
 /// Judges Positions. The Send alone shows where the stream ends and the RPC header does; what else is at a Position
 /// depends on the program.
-fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn read_position_beyond(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(ReadingCall { message, reads }) = ReadingCall::from_sent(sent) else { return };
     let holds_stream = match message.header.body {
         Body::Msg(_) => true,

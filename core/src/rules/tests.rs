@@ -314,7 +314,7 @@ fn credits_are_counted_from_the_first_call_on() {
     let fault = credits.call().unwrap_err();
     assert_eq!(fault.rule().slug, "credit-exceeded");
     let mut text = String::new();
-    fault.say(&mut Report::new(fault.rule(), &mut |finding| text = finding.message.to_string()));
+    fault.say(&mut RuleReport::new(fault.rule(), &mut |finding| text = finding.message.to_string()));
     assert_eq!(text, "5 calls in flight, 3 granted");
 }
 
@@ -365,7 +365,7 @@ fn calls_from_before_something_was_missed_hold_no_credits() {
 fn a_send_may_have_as_many_octets_as_the_threshold() {
     for (length, expected) in [(1024, 0), (1025, 1), (usize::MAX, 1)] {
         let mut found = 0;
-        inline(length, 1024, &mut Report::new(&INLINE_EXCEEDED, &mut |_| found += 1));
+        inline(length, 1024, &mut RuleReport::new(&INLINE_EXCEEDED, &mut |_| found += 1));
         assert_eq!(found, expected, "{length}");
     }
 }
@@ -374,8 +374,8 @@ fn a_send_may_have_as_many_octets_as_the_threshold() {
 fn a_report_counts_by_rule_and_keeps_the_first_findings() {
     let mut taken = Vec::new();
     let mut take = |finding: &Finding<'_>| taken.push(finding.offset);
-    let mut report = Report::new(&INLINE_EXCEEDED, &mut take);
-    assert_eq!(std::format!("{report:?}"), "Report { rule: \"inline-exceeded\", .. }");
+    let mut report = RuleReport::new(&INLINE_EXCEEDED, &mut take);
+    assert_eq!(std::format!("{report:?}"), "RuleReport { rule: \"inline-exceeded\", .. }");
     for offset in 0..20 {
         assert_eq!(report.is_full(), offset >= 8, "{offset}");
         report.broken(offset, format_args!("again"));

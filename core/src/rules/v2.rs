@@ -13,7 +13,7 @@ use super::framing::ERROR_RANGE;
 use super::read_list::{READ_IN_REPLY, READ_POSITION_ZERO_IN_MSG};
 use super::write_list::REPLY_CHUNK_IN_MSG;
 use super::{
-    Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, location, read_list, write_list,
+    Counted, Exchange, Finding, Lists, Rule, RuleReport, Sent, Severity, framing, location, read_list, write_list,
 };
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
@@ -124,7 +124,7 @@ pub struct SendV2Row {
     /// `rdma_err` of a Responder's answer to a Send that breaks the rule; `None` if the drafts require no answer.
     pub answer: Option<ErrorCode>,
     /// Function that reports the findings.
-    pub judge: fn(&SentV2<'_>, &mut Report<'_>),
+    pub judge: fn(&SentV2<'_>, &mut RuleReport<'_>),
 }
 
 /// Offset of `rdma_credit`.
@@ -321,7 +321,7 @@ pub(super) fn rows() -> impl Iterator<Item = &'static SendV2Row> {
 /// ```
 pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in rows() {
-        (row.judge)(sent, &mut Report::new(row.rule, take));
+        (row.judge)(sent, &mut RuleReport::new(row.rule, take));
     }
     match &sent.decoded {
         Ok(message) => as_in_version_1(&message.header, take),
@@ -330,7 +330,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
             let malformed =
                 Sent { decoded: Err(*error), error: None, length: sent.length, ..Sent::new(sent.octets, None) };
             for row in framing::malformed() {
-                (row.judge)(&malformed, &mut Report::new(row.rule, take));
+                (row.judge)(&malformed, &mut RuleReport::new(row.rule, take));
             }
         }
     }
@@ -344,7 +344,7 @@ fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
             continue;
         }
         for (rule, judge) in read_list::of_lists() {
-            judge(lists, &mut Report::new(rule, take));
+            judge(lists, &mut RuleReport::new(rule, take));
         }
     }
     match *header {
@@ -354,7 +354,7 @@ fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     // An `rdma_err` that no draft has may be an extension's (draft -07 appendix B.4): it is not judged.
     if let Some(ErrorBodyV2::Vers { low, high }) = header.error() {
         let at = prefix_length(header).saturating_add(4);
-        framing::version_range(low..=high, VERSION, at, &mut Report::new(&ERROR_RANGE, take));
+        framing::version_range(low..=high, VERSION, at, &mut RuleReport::new(&ERROR_RANGE, take));
     }
 }
 
@@ -363,7 +363,7 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
     let Lists { chunks: Chunks { reads, reply, .. }, .. } = lists;
     let is_reply = header.flags.contains(HeaderFlags::RESPONSE);
     let is_inline = matches!(header.body, Body::Msg(_));
-    let mut broken = |rule, at, values: fmt::Arguments<'_>| Report::new(rule, take).broken(at, values);
+    let mut broken = |rule, at, values: fmt::Arguments<'_>| RuleReport::new(rule, take).broken(at, values);
     if is_reply && !reads.is_empty() {
         let values = format_args!("a reply with {} in its Read list", Counted(reads.len(), "segment"));
         broken(&READ_IN_REPLY, location::read_list(lists), values);
@@ -384,7 +384,7 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
 /// Judges a Reply of version 2 by the answered Call: `write-list-echo`, `write-length`, `write-fill-order`.
 pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in write_list::of_version_2() {
-        (row.judge)(exchange, &mut Report::new(row.rule, take));
+        (row.judge)(exchange, &mut RuleReport::new(row.rule, take));
     }
 }
 
@@ -407,9 +407,9 @@ pub fn long_direction_v2(header: &HeaderV2<'_>, kind: MessageType, take: &mut dy
     match header {
         HeaderV2::A(a) => {
             let is_set = a.flags.contains(HeaderFlags::RESPONSE);
-            flag_of(kind, is_set, &mut Report::new(&V2_RESPONSE_FLAG, take));
+            flag_of(kind, is_set, &mut RuleReport::new(&V2_RESPONSE_FLAG, take));
         }
-        HeaderV2::B(_) => payload::direction_of(header, kind, HEADER_TYPE, &mut Report::new(&V2_DIRECTION, take)),
+        HeaderV2::B(_) => payload::direction_of(header, kind, HEADER_TYPE, &mut RuleReport::new(&V2_DIRECTION, take)),
     }
 }
 
@@ -418,7 +418,7 @@ pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
     rows().map(|row| row.rule)
 }
 
-fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn reserved_flag(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header) = sent.family_a() else { return };
     let reserved = header.flags.difference(HeaderFlags::RESPONSE.union(HeaderFlags::MORE).union(HeaderFlags::TPMORE));
     if !reserved.is_empty() {
@@ -426,7 +426,7 @@ fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn response_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn response_flag(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let (Some(header), Ok(message)) = (sent.family_a(), &sent.decoded) else { return };
     let is_set = header.flags.contains(HeaderFlags::RESPONSE);
     match header.body {
@@ -441,7 +441,7 @@ fn response_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 /// Judges `RDMA2_F_RESPONSE` by the RPC message.
-fn flag_of(kind: MessageType, is_set: bool, report: &mut Report<'_>) {
+fn flag_of(kind: MessageType, is_set: bool, report: &mut RuleReport<'_>) {
     match kind {
         MessageType::CALL if is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is set in a call")),
         MessageType::REPLY if !is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in a reply")),
@@ -449,14 +449,14 @@ fn flag_of(kind: MessageType, is_set: bool, report: &mut Report<'_>) {
     }
 }
 
-fn more_type(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn more_type(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header) = sent.family_a() else { return };
     if header.flags.contains(HeaderFlags::MORE) && !matches!(header.body, Body::Msg(_) | Body::Connprop(_)) {
         report.broken(FLAGS, format_args!("RDMA2_F_MORE is set in {}", header.header_type()));
     }
 }
 
-fn more_sequence(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn more_sequence(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if let (Some(error), Some(prefix)) = (sent.misplaced(Family::A), sent.prefix)
         && matches!(error, ContinuationError::OtherMessage | ContinuationError::PropertiesInterrupted)
     {
@@ -464,7 +464,7 @@ fn more_sequence(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn more_chunks(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn more_chunks(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header) = sent.family_a() else { return };
     if let Body::Msg(ChunkLists { chunks, .. }) = header.body
         && header.flags.contains(HeaderFlags::MORE)
@@ -474,7 +474,7 @@ fn more_chunks(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn tpmore(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn tpmore(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header) = sent.family_a() else { return };
     if header.flags.contains(HeaderFlags::TPMORE) && !matches!(header.body, Body::Connprop(_)) {
         report.broken(FLAGS, format_args!("RDMA2_F_TPMORE is set in {}", header.header_type()));
@@ -484,7 +484,7 @@ fn tpmore(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn credit_zero(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn credit_zero(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if let Some(header) = sent.family_a()
         && header.credit.granted() == 0
     {
@@ -492,13 +492,13 @@ fn credit_zero(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn first_message(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn first_message(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if sent.is_first && sent.length > FIRST_MESSAGE {
         report.broken(0, format_args!("the first message has {} octets", sent.length));
     }
 }
 
-fn inv_handle(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn inv_handle(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header) = sent.header() else { return };
     let is_call = header.is_response() == Some(false);
     if let (Some(inv_handle), Some(chunks), true) = (header.inv_handle(), header.chunks(), is_call) {
@@ -524,7 +524,7 @@ const fn prefix_length(header: &HeaderV2<'_>) -> usize {
 }
 
 /// Judges a Send With Invalidate.
-fn invalidated(header: &HeaderV2<'_>, handle: u32, offered: Option<u32>, report: &mut Report<'_>) {
+fn invalidated(header: &HeaderV2<'_>, handle: u32, offered: Option<u32>, report: &mut RuleReport<'_>) {
     let carries_rpc = header.has_payload() || (header.chunks().is_some() && !header.is_grant());
     if !carries_rpc {
         let severity = if header.family() == Family::A { Severity::Hazard } else { Severity::Error };
@@ -547,13 +547,13 @@ fn invalidated(header: &HeaderV2<'_>, handle: u32, offered: Option<u32>, report:
     }
 }
 
-fn property(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn property(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if let Err(DecodeError { kind: DecodeErrorKind::PropertyValue, offset }) = sent.decoded {
         report.broken(offset, format_args!("the value of a property is not of its type, or goes on past the end"));
     }
 }
 
-fn continuation(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn continuation(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if let (Some(error), Some(prefix)) = (sent.misplaced(Family::B), sent.prefix) {
         let remaining = match sent.header() {
             Some(HeaderV2::B(header)) => header.remaining(),
@@ -564,20 +564,20 @@ fn continuation(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn htype(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn htype(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if let (Err(DecodeError { kind: DecodeErrorKind::HeaderType, offset }), Some(prefix)) = (sent.decoded, sent.prefix)
     {
         report.broken(offset, format_args!("rdma_htype is {}", prefix.procedure.0));
     }
 }
 
-fn grant_xid(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn grant_xid(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     if let Some(HeaderV2::B(family_b::Header { xid: xid @ 1.., body: family_b::Body::Grant, .. })) = sent.header() {
         report.broken(0, format_args!("RDMA2_GRANT has the XID {xid:#010x}"));
     }
 }
 
-fn trailing(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn trailing(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Ok(MessageV2 { header, header_length, .. }) = sent.decoded else { return };
     let trailing = sent.length.saturating_sub(header_length);
     if trailing > 0 && !header.has_payload() {

@@ -1,7 +1,7 @@
 //! The Write list and the Reply chunk (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
 use super::location::counted;
-use super::{Exchange, ExchangeRow, Lists, Report, Rule, SendRow, Sent, Severity, location};
+use super::{Exchange, ExchangeRow, Lists, Rule, RuleReport, SendRow, Sent, Severity, location};
 use crate::error::Role;
 use crate::lists::{Chunks, WriteChunk};
 use crate::v1::{Body, Message};
@@ -104,7 +104,7 @@ impl<'a> JudgedReply<'a> {
     }
 }
 
-fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(JudgedReply { message, chunks }) = JudgedReply::from_sent(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if matches!(message.header.body, Body::Msg(_)) && length > 0 {
@@ -113,7 +113,7 @@ fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(JudgedReply { message, chunks }) = JudgedReply::from_sent(sent) else { return };
     // If there is none, `nomsg-empty` reports it.
     let is_empty = chunks.reply.is_some_and(|chunk| chunk.length() == 0);
@@ -122,7 +122,7 @@ fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
+fn long_reply_roundup(sent: &Sent<'_>, report: &mut RuleReport<'_>) {
     let Some(JudgedReply { message, chunks }) = JudgedReply::from_sent(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if !length.is_multiple_of(4) {
@@ -179,7 +179,13 @@ fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize>
 }
 
 /// Reports the segments of a chunk that differ from the offered ones.
-fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply: Lists<'_>, report: &mut Report<'_>) {
+fn echo(
+    which: Which,
+    offered: &WriteChunk<'_>,
+    returned: &WriteChunk<'_>,
+    reply: Lists<'_>,
+    report: &mut RuleReport<'_>,
+) {
     let at = which.at(reply);
     if offered.len() != returned.len() {
         let values =
@@ -196,7 +202,7 @@ fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply
     }
 }
 
-fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+fn write_list_echo(exchange: &Exchange<'_>, report: &mut RuleReport<'_>) {
     let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     if offered.writes.len() != returned.writes.len() {
         let values =
@@ -211,7 +217,7 @@ fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+fn write_length(exchange: &Exchange<'_>, report: &mut RuleReport<'_>) {
     for (which, offered, returned) in pairs(exchange) {
         for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if returned.length > offered.length && !report.is_full() {
@@ -226,7 +232,7 @@ fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+fn write_fill_order(exchange: &Exchange<'_>, report: &mut RuleReport<'_>) {
     for (which, offered, returned) in pairs(exchange) {
         let mut not_full = None;
         for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
@@ -246,7 +252,7 @@ fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+fn write_unused_form(exchange: &Exchange<'_>, report: &mut RuleReport<'_>) {
     let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if !offered.is_empty() && returned.is_empty() && !report.is_full() {
@@ -256,7 +262,7 @@ fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+fn write_empty_respected(exchange: &Exchange<'_>, report: &mut RuleReport<'_>) {
     let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if offered.is_empty() && !returned.is_empty() && !report.is_full() {
@@ -266,7 +272,7 @@ fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn reply_chunk_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+fn reply_chunk_echo(exchange: &Exchange<'_>, report: &mut RuleReport<'_>) {
     let (offered, returned) = (exchange.call.chunks, exchange.reply.chunks);
     let at = location::reply_chunk(exchange.reply);
     match (offered.reply, returned.reply) {

@@ -39,7 +39,7 @@ pub use credit::Credit;
 pub use error::{ErrorBodyV2, ErrorCode, ErrorReplyV2, ReactionV2};
 pub use family::Family;
 pub use message::{HeaderV2, MessageV2};
-pub use negotiation::{FIRST_MESSAGE, Outcome, Refusal};
+pub use negotiation::{FIRST_MESSAGE, Outcome, VersionRefusal};
 pub use property::{
     Properties, Property, PropertyId, PropertyIter, PropertySet, PropertySubset, PropertyValue, ReverseDirection,
 };

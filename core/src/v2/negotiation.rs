@@ -20,11 +20,11 @@ pub const FIRST_MESSAGE: usize = 1024;
 /// An `ERR_VERS`: a version is refused, and others are offered.
 ///
 /// ```
-/// use rpcrdma::v2::{Family, Outcome, Refusal};
+/// use rpcrdma::v2::{Family, Outcome, VersionRefusal};
 ///
 /// // A server of version 1 refuses version 2.
 /// let send = [0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
-/// let refusal = Refusal::decode(&send).unwrap();
+/// let refusal = VersionRefusal::decode(&send).unwrap();
 /// assert_eq!((refusal.xid, refusal.version, refusal.low, refusal.high), (7, 2, 1, 1));
 /// assert_eq!(refusal.layout, Family::B);
 /// // A client that knows versions 1 and 2 goes on with 1; one that knows 2 only cannot.
@@ -32,7 +32,7 @@ pub const FIRST_MESSAGE: usize = 1024;
 /// assert_eq!(Outcome::Refused(refusal).next_version(2, 2), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Refusal {
+pub struct VersionRefusal {
     /// `rdma_xid`: of the message that was refused.
     pub xid: u32,
     /// `rdma_vers`: of the message that was refused. (RFC 5666 section 4.2 let a server put any version here.)
@@ -45,7 +45,7 @@ pub struct Refusal {
     pub layout: Family,
 }
 
-impl Refusal {
+impl VersionRefusal {
     /// Reads an `ERR_VERS` in either layout; `None` if the Send is something else. An `ERR_VERS` has 28 octets, or 32
     /// in the layout of family A; with any other length the meaning of the words is unknown.
     #[must_use]
@@ -67,7 +67,7 @@ pub enum Outcome {
     /// The server answered with version 2.
     Accepted,
     /// The server refused the version.
-    Refused(Refusal),
+    Refused(VersionRefusal),
     /// Nothing came back, or the connection was lost, even after a refusal. A widely used version 1 server drops other
     /// versions silently.
     Lost,
@@ -107,20 +107,20 @@ mod tests {
 
     #[test]
     fn the_length_tells_the_layout() {
-        let refusal = Refusal { xid: 7, version: 2, low: 1, high: 3, layout: Family::A };
-        assert_eq!(Refusal::decode(&A), Some(refusal));
-        assert_eq!(Refusal::decode(&A[..28]), Some(Refusal { high: 1, layout: Family::B, ..refusal }));
+        let refusal = VersionRefusal { xid: 7, version: 2, low: 1, high: 3, layout: Family::A };
+        assert_eq!(VersionRefusal::decode(&A), Some(refusal));
+        assert_eq!(VersionRefusal::decode(&A[..28]), Some(VersionRefusal { high: 1, layout: Family::B, ..refusal }));
         for length in (0..28).chain(29..32) {
-            assert_eq!(Refusal::decode(&A[..length]), None);
+            assert_eq!(VersionRefusal::decode(&A[..length]), None);
         }
         let mut other = A;
         other[23] = 2; // BAD_XDR
-        assert_eq!(Refusal::decode(&other), None);
+        assert_eq!(VersionRefusal::decode(&other), None);
     }
 
     #[test]
     fn the_highest_version_of_both_is_next() {
-        let refused = |low, high| Outcome::Refused(Refusal { xid: 7, version: 2, low, high, layout: Family::B });
+        let refused = |low, high| Outcome::Refused(VersionRefusal { xid: 7, version: 2, low, high, layout: Family::B });
         for (outcome, own, next) in [
             (refused(1, 1), (1, 2), Some(1)),
             (refused(1, 1), (2, 2), None),

@@ -5,7 +5,7 @@
 //! Read without an answer, or the last Write; if either is possible, both are named. The owner of the memory broke the
 //! rule, unless the other end had invalidated the handle.
 
-use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
+use rpcrdma::rules::{Finding, Row, Rule, RuleReport, Severity};
 
 use super::book::Book;
 use super::finding::{About, Blame, Found};
@@ -14,7 +14,7 @@ use crate::event::{MemoryUse, MemoryUseKind};
 use crate::link::Address;
 
 /// Judges a use of memory.
-type MemoryRow = Row<fn(&MemoryUse, &mut Report<'_>)>;
+type MemoryRow = Row<fn(&MemoryUse, &mut RuleReport<'_>)>;
 
 static RULES: [MemoryRow; 4] = [
     MemoryRow {
@@ -85,7 +85,7 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
                 broken_rules.push(Found::new(about, finding, None).by(blame));
             }
         };
-        (row.judge)(used, &mut Report::new(row.rule, &mut take));
+        (row.judge)(used, &mut RuleReport::new(row.rule, &mut take));
         if broken && !known {
             book.unknown(row.rule);
         }
@@ -103,7 +103,7 @@ const fn blame(kind: MemoryUseKind) -> Blame {
     }
 }
 
-fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
+fn bounds(used: &MemoryUse, writes: bool, report: &mut RuleReport<'_>) {
     let handle = used.handle;
     match used.kind {
         MemoryUseKind::Outside { write, offset, length, inside: Some((_, start, room)), .. } if write == writes => {
@@ -138,7 +138,12 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
 
 /// The responder stayed within what a waiting call advertises. The owner may withdraw the memory of an abandoned call
 /// (RFC 8166 section 8.1.4), at the price of the connection; memory that never was registered looks the same.
-fn refused(address: MemoryAddress, other: Option<MemoryAddress>, invalidated: Option<u64>, report: &mut Report<'_>) {
+fn refused(
+    address: MemoryAddress,
+    other: Option<MemoryAddress>,
+    invalidated: Option<u64>,
+    report: &mut RuleReport<'_>,
+) {
     let MemoryAddress { handle, offset } = address;
     let mut say = |by: core::fmt::Arguments<'_>| {
         let advertised = "is advertised, and its owner's adapter refuses access";
@@ -159,7 +164,7 @@ fn refused(address: MemoryAddress, other: Option<MemoryAddress>, invalidated: Op
     }
 }
 
-fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
+fn rdma_write_after_reply(used: &MemoryUse, report: &mut RuleReport<'_>) {
     if let MemoryUseKind::Outside { write: true, offset, length, inside: None, answered: Some(xid) } = used.kind {
         let handle = used.handle;
         report.broken(
@@ -171,7 +176,7 @@ fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
     }
 }
 
-fn handle_shared(used: &MemoryUse, report: &mut Report<'_>) {
+fn handle_shared(used: &MemoryUse, report: &mut RuleReport<'_>) {
     if let MemoryUseKind::Shared { with, .. } = used.kind {
         report.broken(0, format_args!("handle {:#010x} is also advertised by {with:#010x}, which waits", used.handle));
     }
@@ -192,7 +197,10 @@ mod tests {
         let used = MemoryUse { connection: 1, stamp, owner, handle: 0xa, kind, known: true };
         let mut said = Vec::new();
         for Row { rule, judge } in &RULES {
-            judge(&used, &mut Report::new(rule, &mut |finding| said.push((rule.slug, finding.message.to_string()))));
+            judge(
+                &used,
+                &mut RuleReport::new(rule, &mut |finding| said.push((rule.slug, finding.message.to_string()))),
+            );
         }
         let message = "handle 0x0000000a offset 0x0000000000000001 is advertised, and its owner's adapter refuses access to \
                        it or to handle 0x0000000b offset 0x0000000000000002, which was written: the requester withdrew \

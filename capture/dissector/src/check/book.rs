@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rpcrdma::rules::{Finding, Report, Rule};
+use rpcrdma::rules::{Finding, Rule, RuleReport};
 
 use super::finding::{About, Found};
 
@@ -62,10 +62,10 @@ impl Book {
         &mut self,
         rule: &'static Rule,
         about: About,
-        judge: impl FnOnce(&mut Report<'_>) -> T,
+        judge: impl FnOnce(&mut RuleReport<'_>) -> T,
     ) -> T {
         let mut take = |finding: &Finding<'_>| self.add_finding(about, finding, Some(finding.offset));
-        judge(&mut Report::new(rule, &mut take))
+        judge(&mut RuleReport::new(rule, &mut take))
     }
 
     /// Counts that a rule could not be judged.

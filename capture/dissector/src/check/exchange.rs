@@ -3,7 +3,7 @@
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, WriteChunk};
 use rpcrdma::reader::padding;
-use rpcrdma::rules::{Finding, Report, Row, Rule, SegmentLocation, Severity, segments, unreduced};
+use rpcrdma::rules::{Finding, Row, Rule, RuleReport, SegmentLocation, Severity, segments, unreduced};
 use rpcrdma::v1::{self, Body, ErrorBody};
 
 use super::book::Book;
@@ -19,7 +19,7 @@ use crate::rpc::properties::{Security, Status, Walked};
 use crate::rpc::ranges::{self, Ranges};
 
 /// Judges a message; false if the capture does not hold enough to tell.
-type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
+type RpcRow = Row<fn(&Subject<'_>, &mut RuleReport<'_>) -> bool>;
 
 pub(super) static INVALIDATE_FOREIGN: Rule = Rule::new("invalidate-foreign", Severity::Error, "RFC 8797 3.2, 4.1")
     .summary(
@@ -192,7 +192,7 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
             let is_either = finding.rule.slug == "reply-chunk-missing";
             book.keep(if is_either { found.by(Blame::Either) } else { found });
         };
-        if !(row.judge)(subject, &mut Report::new(row.rule, &mut take)) {
+        if !(row.judge)(subject, &mut RuleReport::new(row.rule, &mut take)) {
             book.unknown(row.rule);
         }
     }
@@ -213,8 +213,8 @@ pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -
             faulty |= finding.severity == Severity::Error;
             book.add_finding(about, finding, Some(finding.offset));
         };
-        if !(row.judge)(&before, &mut Report::new(row.rule, &mut |_: &Finding<'_>| {}))
-            && (row.judge)(subject, &mut Report::new(row.rule, &mut take))
+        if !(row.judge)(&before, &mut RuleReport::new(row.rule, &mut |_: &Finding<'_>| {}))
+            && (row.judge)(subject, &mut RuleReport::new(row.rule, &mut take))
         {
             book.count_judged(row.rule);
         }
@@ -270,7 +270,7 @@ fn other_length(walked: &Walked) -> Option<usize> {
     error.map(|_| reached(walked))
 }
 
-fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn read_length(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let items = read_items(subject);
     if items.is_empty() {
         return true;
@@ -299,7 +299,7 @@ fn count_before(message: &v1::Message<'_>, at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*word))
 }
 
-fn read_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn read_roundup(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let items = read_items(subject);
     let Some(walked) = subject.walked else { return items.is_empty() };
     for read in items {
@@ -338,7 +338,7 @@ pub(super) fn write_chunk_at(subject: &Subject<'_>, index: usize) -> usize {
     chunk_at(subject, ChunkName::Write(index))
 }
 
-fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn write_roundup(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let lengths = returned(subject);
     if lengths.iter().all(|&length| length == 0) {
         return true;
@@ -390,7 +390,7 @@ fn is_end_of_link(subject: &Subject<'_>, index: usize, length: u64, word: u32) -
 }
 
 /// Judges what was written after the data of Write chunks that return the right length.
-fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut Report<'_>) -> bool {
+fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut RuleReport<'_>) -> bool {
     let Some(chunks) = subject.written() else { return false };
     for chunk in chunks {
         let ChunkName::Write(index) = chunk.name else { continue };
@@ -406,7 +406,7 @@ fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut Report<'
     true
 }
 
-fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn write_unwritten(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let Some(returned) = subject.chunks().filter(|_| !subject.is_call()) else { return true };
     let reply = returned.reply.map_or(0, |chunk| chunk.length());
     // With their padding, because that is what the Payload stream lacks of the results.
@@ -435,7 +435,7 @@ fn unclaimed(lengths: &[u64], walked: &Walked) -> Option<(usize, u64)> {
     all.find(|(index, length)| *length > 0 && !is_claimed(*index))
 }
 
-fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn write_ignored(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let (false, Some(returned)) = (subject.is_call(), subject.chunks()) else { return true };
     let Some(offered) = subject.offered() else { return subject.call.is_some() || returned.writes.is_empty() };
     if offered.writes.is_empty() || subject.protection().is_some() || !matches!(succeeded(subject), Some(true)) {
@@ -473,11 +473,11 @@ fn succeeded(subject: &Subject<'_>) -> Option<bool> {
     Some(matches!(status, Status::Success(_)))
 }
 
-fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn ddp_not_eligible(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     if subject.is_call() { read_not_eligible(subject, report) } else { write_not_eligible(subject, report) }
 }
 
-fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn read_not_eligible(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let reads = read_items(subject);
     if reads.is_empty() {
         return true;
@@ -502,7 +502,7 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 
 /// A result that is not eligible is missing from the Payload stream, so decoding the results ends early or fails,
 /// and a Write chunk with data has no item. A chunk without an item is proof enough if no item was left to be found.
-fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn write_not_eligible(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let lengths = returned(subject);
     if lengths.iter().all(|&length| length == 0) {
         return true;
@@ -535,7 +535,7 @@ fn may_be_left(subject: &Subject<'_>) -> bool {
     nfs::may_reduce_results(procedure, call.callback.is_callback(), left.map(|operation| operation.code))
 }
 
-fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn gss_reduced(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let reads = read_items(subject);
     let used = returned(subject).into_iter().enumerate().find(|(_, length)| *length > 0);
     if reads.is_empty() && used.is_none() {
@@ -555,7 +555,7 @@ fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn read_not_pulled(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let Some(offered) = subject.offered().filter(|chunks| !subject.is_call() && !chunks.reads.is_empty()) else {
         return true;
     };
@@ -597,7 +597,7 @@ const fn without_padding(length: u64) -> u64 {
     if length.is_multiple_of(4) { length.saturating_sub(3) } else { length }
 }
 
-fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn invalidate_foreign(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let Some(handle) = subject.message.invalidates else { return true };
     if subject.is_call() {
         report.broken(0, format_args!("a call invalidates handle {handle:#010x}"));
@@ -629,7 +629,7 @@ fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-fn reply_chunk_missing(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn reply_chunk_missing(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let error = subject.message.error();
     let (Some(header::AnyErrorBody::V1(ErrorBody::Chunk)), Some(offered), false) =
         (error, subject.offered(), subject.faulty)
@@ -646,7 +646,7 @@ fn reply_chunk_missing(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-fn error_echo(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+fn error_echo(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let (Some(_), Some(call), Some(prefix)) = (subject.message.error(), subject.call, subject.message.prefix()) else {
         return true;
     };

@@ -1,7 +1,7 @@
 //! Announcements of the two ends while the connection was set up (RFC 8797).
 
 use rpcrdma::private_data::{Flags, PrivateData};
-use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
+use rpcrdma::rules::{Finding, Row, Rule, RuleReport, Severity};
 
 use super::book::{Book, Group};
 use super::finding::About;
@@ -10,7 +10,7 @@ use crate::carrier::operation::{Side, Sides};
 use crate::link::Address;
 
 /// Judges what one end announced.
-type SetupRow = Row<fn(&Announced, &mut Report<'_>)>;
+type SetupRow = Row<fn(&Announced, &mut RuleReport<'_>)>;
 
 static RULES: [SetupRow; 2] = [
     SetupRow {
@@ -46,12 +46,12 @@ pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>,
         let about = About { stamp: announced.stamp, connection: number, from, to, xid: None };
         for row in &RULES {
             let mut take = |finding: &Finding<'_>| book.add_finding(about, finding, None);
-            (row.judge)(&announced, &mut Report::new(row.rule, &mut take));
+            (row.judge)(&announced, &mut RuleReport::new(row.rule, &mut take));
         }
     }
 }
 
-fn private_data_version(announced: &Announced, report: &mut Report<'_>) {
+fn private_data_version(announced: &Announced, report: &mut RuleReport<'_>) {
     match announced.private_data {
         Shown::Present(known) => {
             let unknown = known.flags.difference(Flags::REMOTE_INVALIDATION).bits();
@@ -69,7 +69,7 @@ fn private_data_version(announced: &Announced, report: &mut Report<'_>) {
     }
 }
 
-fn private_data_absent(announced: &Announced, report: &mut Report<'_>) {
+fn private_data_absent(announced: &Announced, report: &mut RuleReport<'_>) {
     if announced.private_data == Shown::Absent {
         report.broken(0, format_args!("no private data: 1024 octets inline, no remote invalidation"));
     }

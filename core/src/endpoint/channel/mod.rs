@@ -50,7 +50,8 @@ use crate::v2::family_a::{self, HeaderFlags};
 use crate::v2::outline::Outline;
 use crate::v2::{
     self, Continuation, ContinuationError, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2,
-    Outcome, Part, Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, Unread, family_b,
+    Outcome, Part, Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Unread, VersionRefusal,
+    family_b,
 };
 
 /// Maximum number of errors that wait to be sent. The oldest is dropped if there are more: a peer with that many bad
@@ -477,7 +478,7 @@ impl Channel {
 
     /// Handles the server's answer to the client's first message.
     fn receive_answer(&mut self, octets: &[u8]) -> Arrival {
-        if let Some(refusal) = Refusal::decode(octets) {
+        if let Some(refusal) = VersionRefusal::decode(octets) {
             let VersionRange { low, high } = self.versions.range();
             self.state = match Outcome::Refused(refusal).next_version(low, high) {
                 Some(v1::VERSION) => ChannelState::One,

@@ -67,7 +67,7 @@ pub use output::{End, Memory, Output};
 use core::mem;
 
 use heapless::Vec;
-use slot::{Access, Expects, How, Slot, Stage, Step, unreduced};
+use slot::{Access, Expects, How, RequesterStep, Slot, Stage, unreduced};
 
 use super::parts::EncodedPart;
 use super::queue::Queue;
@@ -398,27 +398,31 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return self.send_part(id, header);
         }
         while let Some(id) = self.ready.first() {
-            match self.slots.get(id).map_or(Step::Wait, |slot| slot.step(self.transfer)) {
-                Step::Wait => self.mark_idle(id),
-                Step::Register(region, memory) => return Ok(Some(Output::Register { call: id, region, memory })),
-                Step::Invalidate(region, handle) => return Ok(Some(Output::Invalidate { call: id, region, handle })),
-                Step::Read(piece) => {
+            match self.slots.get(id).map_or(RequesterStep::Wait, |slot| slot.step(self.transfer)) {
+                RequesterStep::Wait => self.mark_idle(id),
+                RequesterStep::Register(region, memory) => {
+                    return Ok(Some(Output::Register { call: id, region, memory }));
+                }
+                RequesterStep::Invalidate(region, handle) => {
+                    return Ok(Some(Output::Invalidate { call: id, region, handle }));
+                }
+                RequesterStep::Read(piece) => {
                     return Ok(Some(Output::Read { call: id, source: piece.remote, at: piece.at }));
                 }
-                Step::SendDone => return self.send_done(id, header),
-                Step::Send if self.window.may_send() => return self.send(id, header),
-                Step::Continue(two) if self.window.may_send() => {
+                RequesterStep::SendDone => return self.send_done(id, header),
+                RequesterStep::Send if self.window.may_send() => return self.send(id, header),
+                RequesterStep::Continue(two) if self.window.may_send() => {
                     self.mark_idle(id);
                     self.continuing = Some((id, two));
                     self.window.send();
                     return self.send_part(id, header);
                 }
-                Step::Send | Step::Continue(_) => {
+                RequesterStep::Send | RequesterStep::Continue(_) => {
                     self.mark_idle(id);
                     self.blocked.push(id);
                 }
-                Step::Rebuild(_) => self.rebuild(id),
-                Step::End => {
+                RequesterStep::Rebuild(_) => self.rebuild(id),
+                RequesterStep::End => {
                     self.ready.pop();
                     return Ok(self.take_done(id));
                 }

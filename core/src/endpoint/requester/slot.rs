@@ -165,7 +165,7 @@ pub(super) enum Access {
     Invalidating,
 }
 
-pub(super) enum Step {
+pub(super) enum RequesterStep {
     Register(u16, Memory),
     Send,
     /// Send the first of several parts.
@@ -476,45 +476,47 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Returns the next thing to do. One RDMA Read moves `transfer` octets at most.
-    pub(super) fn step(&mut self, transfer: u32) -> Step {
+    pub(super) fn step(&mut self, transfer: u32) -> RequesterStep {
         match self.stage {
-            Stage::Waiting | Stage::Continuing(_) | Stage::Sent(_) => Step::Wait,
+            Stage::Waiting | Stage::Continuing(_) | Stage::Sent(_) => RequesterStep::Wait,
             Stage::Registering => self.register(),
             Stage::Reading(_) => self.fence().unwrap_or_else(|| self.read_reply(transfer)),
-            Stage::LastSend(_) => self.fence().unwrap_or(Step::Wait),
-            Stage::Rebuilding(_, two) => self.fence().unwrap_or_else(|| self.when_fenced(Step::Rebuild(two))),
-            Stage::Ending(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::End)),
+            Stage::LastSend(_) => self.fence().unwrap_or(RequesterStep::Wait),
+            Stage::Rebuilding(_, two) => self.fence().unwrap_or_else(|| self.when_fenced(RequesterStep::Rebuild(two))),
+            Stage::Ending(_) => self.fence().unwrap_or_else(|| self.when_fenced(RequesterStep::End)),
         }
     }
 
     /// Returns `next` once the peer can no longer access the Call's memory.
-    fn when_fenced(&self, next: Step) -> Step {
-        if self.all_regions_have(Access::Local) && self.sending == 0 { next } else { Step::Wait }
+    fn when_fenced(&self, next: RequesterStep) -> RequesterStep {
+        if self.all_regions_have(Access::Local) && self.sending == 0 { next } else { RequesterStep::Wait }
     }
 
-    fn register(&mut self) -> Step {
+    fn register(&mut self) -> RequesterStep {
         if let Some((number, region)) = self.advance(Access::Local, Access::Registering) {
-            return Step::Register(number, region.memory());
+            return RequesterStep::Register(number, region.memory());
         }
         match self.form {
-            _ if !self.all_regions_have(Access::Exposed) => Step::Wait,
-            CallForm::Continued => self.version.two().map_or(Step::Send, |(_, two)| Step::Continue(two)),
-            CallForm::Inline | CallForm::Long => Step::Send,
+            _ if !self.all_regions_have(Access::Exposed) => RequesterStep::Wait,
+            CallForm::Continued => {
+                self.version.two().map_or(RequesterStep::Send, |(_, two)| RequesterStep::Continue(two))
+            }
+            CallForm::Inline | CallForm::Long => RequesterStep::Send,
         }
     }
 
-    fn fence(&mut self) -> Option<Step> {
+    fn fence(&mut self) -> Option<RequesterStep> {
         let (number, region) = self.advance(Access::Exposed, Access::Invalidating)?;
-        Some(Step::Invalidate(number, region.segment.handle))
+        Some(RequesterStep::Invalidate(number, region.segment.handle))
     }
 
-    fn read_reply(&mut self, transfer: u32) -> Step {
+    fn read_reply(&mut self, transfer: u32) -> RequesterStep {
         if let Some(piece) = self.next_read().map(|piece| piece.first(transfer)) {
             self.requested = self.requested.saturating_add(u64::from(piece.remote.length));
             self.reading = self.reading.saturating_add(1);
-            return Step::Read(piece);
+            return RequesterStep::Read(piece);
         }
-        if self.reading > 0 || self.sending > 0 { Step::Wait } else { Step::SendDone }
+        if self.reading > 0 || self.sending > 0 { RequesterStep::Wait } else { RequesterStep::SendDone }
     }
 
     /// Changes the access of the first region that has `from`, and returns the region.

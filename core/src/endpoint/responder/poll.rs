@@ -1,7 +1,7 @@
 //! Outputs of a Responder: the steps of a Call, and the Sends of the reply.
 
 use super::calls::State;
-use super::slot::Step;
+use super::slot::ResponderStep;
 use super::{Output, Responder};
 use crate::endpoint::receipt::Placement;
 use crate::error::EncodeError;
@@ -43,40 +43,40 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 continue;
             };
             return Ok(Some(match slot.step(transfers.may_read(), transfers.most_octets) {
-                Step::Wait => {
+                ResponderStep::Wait => {
                     slot.queued = false;
                     calls.ready.pop();
                     continue;
                 }
-                Step::Hold => {
+                ResponderStep::Hold => {
                     calls.ready.pop();
                     calls.blocked.push(call);
                     continue;
                 }
-                Step::Place { receive, from, length, at } => Output::Place { call, receive, from, length, at },
-                Step::Release(receive) => Output::Release { receive },
-                Step::Forget(receive) => {
+                ResponderStep::Place { receive, from, length, at } => Output::Place { call, receive, from, length, at },
+                ResponderStep::Release(receive) => Output::Release { receive },
+                ResponderStep::Forget(receive) => {
                     calls.ready.pop();
                     calls.slots.free(call);
                     Output::Release { receive }
                 }
-                Step::Read(piece) => {
+                ResponderStep::Read(piece) => {
                     transfers.begin_read();
                     Output::Read { call, source: piece.remote, at: piece.at }
                 }
-                Step::Deliver => Output::Deliver { call, message: slot.message() },
-                Step::Register => Output::Register { call, length: slot.length },
-                Step::Invalidate(handle) => {
+                ResponderStep::Deliver => Output::Deliver { call, message: slot.message() },
+                ResponderStep::Register => Output::Register { call, length: slot.length },
+                ResponderStep::Invalidate(handle) => {
                     // Answering may free its slot.
                     slot.queued = false;
                     calls.ready.pop();
                     Output::Invalidate { call, handle }
                 }
-                Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
-                Step::Send if answers.may_send() => {
+                ResponderStep::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
+                ResponderStep::Send if answers.may_send() => {
                     return answers.send_answer(call, header, calls);
                 }
-                Step::Send => {
+                ResponderStep::Send => {
                     calls.ready.pop();
                     answers.wait_for_permission(call);
                     continue;

@@ -79,7 +79,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) postponed: bool,
 }
 
-pub(super) enum Step {
+pub(super) enum ResponderStep {
     Wait,
     /// There is something to read, but not now.
     Hold,
@@ -329,15 +329,15 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// Returns the next step. One RDMA Read or Write moves at most `transfer` octets.
-    pub(super) fn step(&mut self, may_read: bool, transfer: u32) -> Step {
+    pub(super) fn step(&mut self, may_read: bool, transfer: u32) -> ResponderStep {
         if self.postponed {
-            return Step::Wait;
+            return ResponderStep::Wait;
         }
         match self.stage {
             Stage::Reading => return self.read_call(may_read, transfer),
             Stage::Invalidate => {
                 self.stage = Stage::Invalidating;
-                return self.memory.map_or(Step::Wait, |memory| Step::Invalidate(memory.handle));
+                return self.memory.map_or(ResponderStep::Wait, |memory| ResponderStep::Invalidate(memory.handle));
             }
             Stage::Collecting
             | Stage::Refused
@@ -345,52 +345,52 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             | Stage::Registering
             | Stage::Provided
             | Stage::Invalidating => {
-                return Step::Wait;
+                return ResponderStep::Wait;
             }
             // RDMA Reads still write into the memory of the Call.
-            Stage::Refusing(..) if self.reading > 0 => return Step::Wait,
-            Stage::Forgetting => return self.receive.take().map_or(Step::Wait, Step::Forget),
+            Stage::Refusing(..) if self.reading > 0 => return ResponderStep::Wait,
+            Stage::Forgetting => return self.receive.take().map_or(ResponderStep::Wait, ResponderStep::Forget),
             Stage::Register | Stage::Answering | Stage::Misplaced | Stage::Refusing(..) => {}
         }
         // The Receive comes first, so that it is posted again before the peer has its credit back.
         if let Some(receive) = self.receive.take() {
-            return Step::Release(receive);
+            return ResponderStep::Release(receive);
         }
         if self.stage == Stage::Register {
             self.stage = Stage::Registering;
-            return Step::Register;
+            return ResponderStep::Register;
         }
         let answering = self.stage == Stage::Answering;
-        answering.then(|| self.next_write(transfer)).flatten().map_or(Step::Send, Step::Write)
+        answering.then(|| self.next_write(transfer)).flatten().map_or(ResponderStep::Send, ResponderStep::Write)
     }
 
-    fn read_call(&mut self, may_read: bool, transfer: u32) -> Step {
+    fn read_call(&mut self, may_read: bool, transfer: u32) -> ResponderStep {
         if self.lists().have_reads() {
             // Everything that is copied comes before everything that is read, because this side then no longer
             // accesses the memory.
             if let Some(receive) = self.receive {
                 return self.next_place(receive).unwrap_or_else(|| {
                     (self.receive, self.moved) = (None, 0);
-                    Step::Release(receive)
+                    ResponderStep::Release(receive)
                 });
             }
             if !may_read {
-                return Step::Hold;
+                return ResponderStep::Hold;
             }
             if let Some(piece) = self.next_read(transfer) {
                 self.reading = self.reading.saturating_add(1);
-                return Step::Read(piece);
+                return ResponderStep::Read(piece);
             }
             if self.reading > 0 {
-                return Step::Wait;
+                return ResponderStep::Wait;
             }
         }
         self.stage = Stage::Delivered;
-        Step::Deliver
+        ResponderStep::Deliver
     }
 
     /// Returns the next piece of the Call that came inline.
-    fn next_place(&mut self, receive: u32) -> Option<Step> {
+    fn next_place(&mut self, receive: u32) -> Option<ResponderStep> {
         if self.form == Form::Long {
             return None;
         }
@@ -400,7 +400,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         let Piece { at, remote: Segment { length, .. } } = stream::piece(ranges, iter::once(inline), self.moved)?;
         let from = self.from.saturating_add(usize::try_from(self.moved).ok()?);
         self.moved = self.moved.saturating_add(u64::from(length));
-        Some(Step::Place { receive, from, length, at })
+        Some(ResponderStep::Place { receive, from, length, at })
     }
 
     /// Returns the next piece of the Call to read: of each Read chunk, then of a Position Zero chunk.

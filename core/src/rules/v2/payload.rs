@@ -3,7 +3,7 @@
 
 use super::super::Counted;
 use super::super::location::{self, counted};
-use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity};
+use super::{Lists, Rule, RuleReport, SendV2Row, SentV2, Severity};
 use crate::lists::{ReadList, WriteChunk};
 use crate::reader::Reader;
 use crate::rpc::MessageType;
@@ -93,7 +93,7 @@ fn message_with_stream<'a>(sent: &SentV2<'a>) -> Option<MessageV2<'a>> {
     sent.decoded.ok().filter(|message| sent.begins && message.header.has_payload())
 }
 
-fn xid_mismatch(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn xid_mismatch(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(message) = message_with_stream(sent) else { return };
     let rdma_xid = message.header.xid();
     if let Ok(xid) = Reader::new(message.payload).u32()
@@ -104,7 +104,7 @@ fn xid_mismatch(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn direction(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(MessageV2 { header: header @ HeaderV2::B(_), header_length, payload }) = message_with_stream(sent) else {
         return;
     };
@@ -114,7 +114,7 @@ fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 /// Judges the direction of a header of family B by the RPC message; `at` shows what is wrong.
-pub(super) fn direction_of(header: &HeaderV2<'_>, kind: MessageType, at: usize, report: &mut Report<'_>) {
+pub(super) fn direction_of(header: &HeaderV2<'_>, kind: MessageType, at: usize, report: &mut RuleReport<'_>) {
     let is = match (kind, header.is_response()) {
         (MessageType::CALL, Some(true)) => "Call",
         (MessageType::REPLY, Some(false)) => "Reply",
@@ -123,7 +123,7 @@ pub(super) fn direction_of(header: &HeaderV2<'_>, kind: MessageType, at: usize, 
     report.broken(at, format_args!("a {is} in {}", header.type_name()));
 }
 
-fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn no_payload(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Ok(message) = sent.decoded else { return };
     let MessageV2 { header, header_length, .. } = message;
     if let HeaderV2::A(nomsg) = header
@@ -145,7 +145,7 @@ fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>) {
+fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut RuleReport<'_>) {
     let lists = Lists::from(&HeaderV2::A(*header));
     let chunks = lists.chunks;
     let is_reply = header.flags.contains(family_a::HeaderFlags::RESPONSE);
@@ -174,7 +174,7 @@ fn is_empty(reply: Option<WriteChunk<'_>>) -> bool {
     reply.is_none_or(|chunk| chunk.length() == 0)
 }
 
-fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn external(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header @ HeaderV2::B(of_b)) = sent.header() else { return };
     let lists = Lists::from(&header);
     match of_b.body {
@@ -191,7 +191,7 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
+fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut RuleReport<'_>) {
     if call.length() == 0 {
         let values = format_args!("RDMA2_CALL_EXTERNAL with {} Call chunk", how(call.iter().next()));
         report.broken(location::read_list(lists), values);
@@ -203,14 +203,14 @@ fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
 }
 
 /// Returns the first segment at Position 0 of a Read list that may have none.
-fn position_zero(lists: Lists<'_>, report: &mut Report<'_>) {
+fn position_zero(lists: Lists<'_>, report: &mut RuleReport<'_>) {
     if let Some((index, _)) = counted(lists.chunks.reads.iter()).find(|(_, read)| read.position == 0) {
         let at = location::read_segment(lists, index).saturating_add(4);
         report.broken(at, format_args!("a Position Zero Read chunk in the Read list"));
     }
 }
 
-fn read_order(sent: &SentV2<'_>, report: &mut Report<'_>) {
+fn read_order(sent: &SentV2<'_>, report: &mut RuleReport<'_>) {
     let Some(header) = sent.header().filter(|header| header.is_response() == Some(false)) else { return };
     let lists = Lists::from(&header);
     let mut before = None;

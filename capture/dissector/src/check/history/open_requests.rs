@@ -1,6 +1,6 @@
 //! Requests of both ends that may still be answered, the credits that they take, and answers to nothing.
 
-use rpcrdma::rules::{CREDIT_EXCEEDED, Credits, Finding, REVERSE_CREDIT, Report};
+use rpcrdma::rules::{CREDIT_EXCEEDED, Credits, Finding, REVERSE_CREDIT, RuleReport};
 use rpcrdma::v1::ErrorBody;
 
 use super::pending::OrderProof;
@@ -110,7 +110,7 @@ impl OpenRequests {
             let rule = if call.is_reverse { &REVERSE_CREDIT } else { fault.rule() };
             let mut found = None;
             let mut take = |finding: &Finding<'_>| found = Some(Found::new(call.about, finding, Some(finding.offset)));
-            fault.say(&mut Report::new(rule, &mut take));
+            fault.say(&mut RuleReport::new(rule, &mut take));
             // A missed reply would have ended a call.
             match found.zip(call.sent) {
                 Some((found, sent)) => {
