@@ -56,8 +56,8 @@
 
 mod call;
 mod input;
+mod layout;
 mod output;
-mod rebuild;
 mod slot;
 
 pub use call::{Call, CallRefusal};

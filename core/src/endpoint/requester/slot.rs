@@ -5,7 +5,6 @@ use core::ops::Range;
 
 use heapless::Vec;
 
-use super::call::Call;
 use super::output::{End, Memory};
 use crate::endpoint::parts::{EncodedPart, Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
@@ -180,7 +179,7 @@ pub(super) enum RequesterStep {
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
-    fn begin_call(&mut self, of: u32, octets: u32, spoken: Version, coming: Expects) {
+    pub(super) fn begin_call(&mut self, of: u32, octets: u32, spoken: Version, coming: Expects) {
         // This names every field.
         #[rustfmt::skip]
         let Self {
@@ -204,20 +203,6 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.results.clear();
         self.regions.clear();
         self.form = CallForm::Inline;
-    }
-
-    /// Chooses the form and the memory of the Call; `None` if that is too much.
-    pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
-        let expects = if how.reads_provided { Expects::ProvidedReply } else { Expects::Reply };
-        self.begin_call(xid, call.length, how.terms.version, expects);
-        self.largest_capacity = call.largest_capacity;
-        let (arguments, results, longest) = if protected {
-            (&[][..], &[][..], unreduced(call.reply_length, call.results))
-        } else {
-            (call.arguments, call.results, u64::from(call.reply_length))
-        };
-        self.build(arguments, results, longest, how)?;
-        if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
     }
 
     /// Chooses the form of a Call of `length` octets without chunks: one Send, or as many as needed. Returns `None` if
@@ -644,6 +629,20 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             }
         }
         Some(0)
+    }
+
+    /// Returns true if the Call can be made again after this error, and was not yet. The error then counts as used up.
+    fn may_rebuild(&mut self, error: ErrorBodyV2) -> bool {
+        use ErrorBodyV2::{ReadChunks, ReplyResource, Segments, WriteChunks, WriteResource};
+        let helps = match error {
+            ReadChunks { .. } | WriteChunks { .. } | Segments { .. } => true,
+            // 0 stands for a length that is not known.
+            WriteResource { length_needed: room, .. } | ReplyResource { length_needed: room } => {
+                (1..=self.largest_capacity).contains(&room)
+            }
+            ErrorBodyV2::Vers { .. } | ErrorBodyV2::Void(_) => false,
+        };
+        helps && !self.rebuilt.contains(&error.code()) && self.rebuilt.push(error.code()).is_ok()
     }
 
     /// Returns true if the reply is awaited, and all of the Call was sent.

@@ -1,12 +1,13 @@
-//! A Call that is made again as the Responder's error asks for (version two draft -01, "Responder RDMA Operational
-//! Errors"; -07 section 7.3).
+//! Layouts of a Call with chunks: the first, and the one that the Responder's error asks for (version two draft -01,
+//! "Responder RDMA Operational Errors"; -07 section 7.3).
 
 use core::mem;
 
 use heapless::Vec;
 
+use super::call::Call;
 use super::output::End;
-use super::slot::{How, Slot, Stage};
+use super::slot::{Expects, How, Slot, Stage, unreduced};
 use crate::endpoint::stream::{Item, roundup};
 use crate::v2::ErrorBodyV2;
 
@@ -19,18 +20,18 @@ struct Layout<const SEGMENTS: usize> {
 }
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
-    /// Returns true if the Call can be made again after this error, and was not yet. The error then counts as used up.
-    pub(super) fn may_rebuild(&mut self, error: ErrorBodyV2) -> bool {
-        use ErrorBodyV2::{ReadChunks, ReplyResource, Segments, WriteChunks, WriteResource};
-        let helps = match error {
-            ReadChunks { .. } | WriteChunks { .. } | Segments { .. } => true,
-            // 0 stands for a length that is not known.
-            WriteResource { length_needed: room, .. } | ReplyResource { length_needed: room } => {
-                (1..=self.largest_capacity).contains(&room)
-            }
-            ErrorBodyV2::Vers { .. } | ErrorBodyV2::Void(_) => false,
+    /// Chooses the form and the memory of the Call; `None` if that is too much.
+    pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
+        let expects = if how.reads_provided { Expects::ProvidedReply } else { Expects::Reply };
+        self.begin_call(xid, call.length, how.terms.version, expects);
+        self.largest_capacity = call.largest_capacity;
+        let (arguments, results, longest) = if protected {
+            (&[][..], &[][..], unreduced(call.reply_length, call.results))
+        } else {
+            (call.arguments, call.results, u64::from(call.reply_length))
         };
-        helps && !self.rebuilt.contains(&error.code()) && self.rebuilt.push(error.code()).is_ok()
+        self.build(arguments, results, longest, how)?;
+        if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
     }
 
     /// Lays the Call out once more, to be sent, or ends the Call with the Responder's error. Returns true if the Call
@@ -52,7 +53,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// Lays a Call with too many segments out with fewer chunks; `None` if that does not help.
     #[cold]
-    pub(super) fn plan_fewer_segments(&mut self, how: &How) -> Option<()> {
+    fn plan_fewer_segments(&mut self, how: &How) -> Option<()> {
         self.layout().with_fewer_chunks().any(|next| self.relay(&next, how.most_segments, how)).then_some(())
     }
 
