@@ -8,7 +8,7 @@ use rpcrdma::v1::{self, ErrorBody, ErrorReply, Message};
 
 use crate::lists::{chunks, visit};
 use crate::oracle::same;
-use crate::reference::{self, Body, Refusal};
+use crate::reference::{self, Body, RefusalReason};
 use crate::version_2;
 
 /// For any octets: the codec finds the same as the reference decoder, or refuses the octets for the same reason at the
@@ -96,12 +96,12 @@ fn credentials(body: &[u8]) {
     same("RPCSEC_GSS", gss, reference::gss(body).map(|(gss, _)| gss));
 }
 
-fn refusal(error: DecodeError) -> Refusal {
-    Refusal { kind: error.kind.name(), offset: error.offset }
+fn refusal(error: DecodeError) -> RefusalReason {
+    RefusalReason { kind: error.kind.name(), offset: error.offset }
 }
 
-fn rpc_refusal(error: RpcError) -> Refusal {
-    Refusal { kind: error.kind.name(), offset: error.offset }
+fn rpc_refusal(error: RpcError) -> RefusalReason {
+    RefusalReason { kind: error.kind.name(), offset: error.offset }
 }
 
 fn body(body: &v1::Body<'_>) -> Body {

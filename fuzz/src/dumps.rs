@@ -11,10 +11,10 @@ const OCTETS: usize = 1024;
 const MOST: usize = 1 << 20;
 
 /// Prints a line of at most 16 octets; the number is the offset.
-type Form = fn(usize, &[u8]) -> String;
+type LineFormat = fn(usize, &[u8]) -> String;
 
 /// Dumps in the formats of other programs.
-const FORMS: [Form; 8] = [
+const FORMS: [LineFormat; 8] = [
     // xxd -p.
     |_, line| joined(line, ""),
     // An array in C.

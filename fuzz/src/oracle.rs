@@ -4,13 +4,17 @@ use core::fmt::Debug;
 
 use rpcrdma::error::EncodeError;
 
-use crate::reference::Refusal;
+use crate::reference::RefusalReason;
 
 /// The octet with which buffers are filled, to show where something was written.
 const FILL: u8 = 0xa5;
 
 /// Checks that the codec found the same as the reference decoder, or refused the input for the same reason.
-pub(crate) fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
+pub(crate) fn same<T: Debug + PartialEq>(
+    what: &str,
+    found: Result<T, RefusalReason>,
+    expected: Result<T, RefusalReason>,
+) {
     assert_eq!(found, expected, "{what}: the codec, and what the reference decoder says");
 }
 

@@ -15,7 +15,7 @@ use nom::{Err, IResult, Parser, branch::alt};
 
 /// Reason why octets were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusalReason {
     /// The name of the error's kind.
     pub kind: &'static str,
     /// Octets from the start of the input to the item that is wrong.
@@ -120,13 +120,13 @@ fn fault<'a, T>(kind: &'static str, left: usize) -> Parsed<'a, T> {
 }
 
 /// Result of the parser, and the number of octets left; `kind` is the error for input that ends too early.
-fn finish<'a, T>(input: &'a [u8], kind: &'static str, parsed: Parsed<'a, T>) -> Result<(T, usize), Refusal> {
+fn finish<'a, T>(input: &'a [u8], kind: &'static str, parsed: Parsed<'a, T>) -> Result<(T, usize), RefusalReason> {
     match parsed {
         Ok((rest, value)) => Ok((value, rest.len())),
         Err(Err::Error(fault) | Err::Failure(fault)) => {
-            Err(Refusal { kind: fault.kind.unwrap_or(kind), offset: input.len() - fault.left })
+            Err(RefusalReason { kind: fault.kind.unwrap_or(kind), offset: input.len() - fault.left })
         }
-        Err(Err::Incomplete(_)) => Err(Refusal { kind: "incomplete", offset: 0 }),
+        Err(Err::Incomplete(_)) => Err(RefusalReason { kind: "incomplete", offset: 0 }),
     }
 }
 
@@ -134,7 +134,7 @@ fn finish<'a, T>(input: &'a [u8], kind: &'static str, parsed: Parsed<'a, T>) -> 
 ///
 /// # Errors
 /// Where there is none.
-pub fn header(input: &[u8]) -> Result<(Header, usize), Refusal> {
+pub fn header(input: &[u8]) -> Result<(Header, usize), RefusalReason> {
     finish(input, "header_short", version_1(input))
 }
 
@@ -168,7 +168,7 @@ fn version_1(input: &[u8]) -> Parsed<'_, Header> {
 ///
 /// # Errors
 /// Where there is none.
-pub fn error_reply(input: &[u8]) -> Result<(([u32; 3], Body), usize), Refusal> {
+pub fn error_reply(input: &[u8]) -> Result<(([u32; 3], Body), usize), RefusalReason> {
     let words = map((be_u32, be_u32, be_u32), |(xid, version, credit)| [xid, version, credit]);
     let parsed = (words, word("procedure", 4), error).parse(input);
     finish(input, "header_short", parsed.map(|(rest, (words, (), error))| (rest, (words, error))))
@@ -239,7 +239,7 @@ pub fn reaction(kind: &str, is_responder: bool) -> &'static str {
 ///
 /// # Errors
 /// Where there is none.
-pub fn call(input: &[u8]) -> Result<(Call, usize), Refusal> {
+pub fn call(input: &[u8]) -> Result<(Call, usize), RefusalReason> {
     let words = map(
         (be_u32, word("message_type", 0), be_u32, be_u32, be_u32, be_u32),
         |(xid, (), rpc, program, version, procedure)| [xid, rpc, program, version, procedure],
@@ -252,7 +252,7 @@ pub fn call(input: &[u8]) -> Result<(Call, usize), Refusal> {
 ///
 /// # Errors
 /// Where there is none.
-pub fn reply(input: &[u8]) -> Result<((u32, Reply), usize), Refusal> {
+pub fn reply(input: &[u8]) -> Result<((u32, Reply), usize), RefusalReason> {
     let mut parser = (terminated(be_u32, word("message_type", 1)), alternative("reply_status", accepted, denied));
     finish(input, "truncated", parser.parse(input))
 }
@@ -276,7 +276,7 @@ fn denied(input: &[u8]) -> Parsed<'_, Reply> {
 ///
 /// # Errors
 /// The refusal of any other input.
-pub fn auth_sys(input: &[u8]) -> Result<(AuthSys, usize), Refusal> {
+pub fn auth_sys(input: &[u8]) -> Result<(AuthSys, usize), RefusalReason> {
     finish(input, "truncated", (be_u32, limited("auth_sys_length", 255), be_u32, be_u32, groups).parse(input))
 }
 
@@ -294,7 +294,7 @@ fn groups(input: &[u8]) -> Parsed<'_, Vec<u32>> {
 ///
 /// # Errors
 /// The refusal of any other input.
-pub fn gss(input: &[u8]) -> Result<(Gss, usize), Refusal> {
+pub fn gss(input: &[u8]) -> Result<(Gss, usize), RefusalReason> {
     let words = map((be_u32, be_u32, be_u32, be_u32), |(version, procedure, sequence, service)| {
         [version, procedure, sequence, service]
     });

@@ -54,7 +54,7 @@ pub(crate) struct Script {
 }
 
 /// A change of the frames.
-struct Step<'a> {
+struct FrameChange<'a> {
     kind: u8,
     value: u8,
     at: usize,
@@ -80,7 +80,7 @@ impl Script {
         script.config.verify_crc &= how & 15 == 0;
         let (mut steps, _) = steps.as_chunks();
         while let Some((step, rest)) = steps.split_first() {
-            let mut step = Step::new(step, rest);
+            let mut step = FrameChange::new(step, rest);
             if which & 0x80 != 0 && step.kind != ENCAPSULATE {
                 step.kind %= 8;
             }
@@ -90,7 +90,7 @@ impl Script {
     }
 
     /// Takes a step, and returns the octets of the next ones.
-    fn apply_step<'a>(&mut self, step: &Step<'a>) -> &'a [[u8; 8]] {
+    fn apply_step<'a>(&mut self, step: &FrameChange<'a>) -> &'a [[u8; 8]] {
         if step.kind % 16 >= 8 {
             self.honest = false;
         }
@@ -130,7 +130,7 @@ impl Script {
     }
 
     /// Puts all frames into an encapsulation: a mirror does that with each.
-    fn encapsulate(&mut self, step: &Step<'_>) {
+    fn encapsulate(&mut self, step: &FrameChange<'_>) {
         if self.has_room(self.records.len() * ADDED) {
             self.records.iter_mut().for_each(|record| *record = encapsulate(record, step.value, step.word));
         }
@@ -150,7 +150,7 @@ impl Script {
     }
 
     /// Inserts a frame of the script's own octets.
-    fn insert<'a>(&mut self, at: usize, step: &Step<'a>) -> &'a [[u8; 8]] {
+    fn insert<'a>(&mut self, at: usize, step: &FrameChange<'a>) -> &'a [[u8; 8]] {
         let (data, rest) = step.rest.split_at(usize::from(step.value).min(step.rest.len()));
         let link = one_of(&LINKS, step.word.into());
         let data = data.as_flattened().to_vec();
@@ -162,7 +162,7 @@ impl Script {
     }
 
     /// Repeats the frame many times, with a word counting up, and the packet number too if bit 4 of the kind says so.
-    fn flood(&mut self, at: usize, step: &Step<'_>) {
+    fn flood(&mut self, at: usize, step: &FrameChange<'_>) {
         let Some(mut record) = self.records.get(at).cloned() else { return };
         let mut copies = Vec::new();
         let room = FRAMES.saturating_sub(self.records.len()).min(OCTETS / 2 / (record.data.len() + 64));
@@ -178,7 +178,7 @@ impl Script {
     }
 
     /// Joins the beginning of one frame and the end of another.
-    fn splice(&mut self, at: usize, step: &Step<'_>) {
+    fn splice(&mut self, at: usize, step: &FrameChange<'_>) {
         let other = self.known.records.get(step.position % self.known.records.len());
         let end = other.and_then(|other| other.data.get(usize::from(step.word)..)).unwrap_or_default().to_vec();
         if let Some(record) = self.records.get_mut(at) {
@@ -189,7 +189,7 @@ impl Script {
     }
 
     /// Gives the frame a wrong link type, or a wrong length on the wire.
-    fn lie(&mut self, at: usize, step: &Step<'_>) {
+    fn lie(&mut self, at: usize, step: &FrameChange<'_>) {
         let Some(record) = self.records.get_mut(at) else { return };
         match step.value & 3 {
             0 => record.link = one_of(&LINKS, step.word.into()),
@@ -199,7 +199,7 @@ impl Script {
         }
     }
 
-    fn set_octet(&mut self, at: usize, step: &Step<'_>, change: impl Fn(u8) -> u8) {
+    fn set_octet(&mut self, at: usize, step: &FrameChange<'_>, change: impl Fn(u8) -> u8) {
         let Some(record) = self.records.get_mut(at) else { return };
         let position = position(record, step.position);
         if let Some(octet) = record.data.get_mut(position) {
@@ -214,7 +214,7 @@ impl Script {
     }
 }
 
-impl<'a> Step<'a> {
+impl<'a> FrameChange<'a> {
     fn new(step: &[u8; 8], rest: &'a [[u8; 8]]) -> Self {
         let [kind, value, a0, a1, p0, p1, w0, w1] = *step;
         let number = |high, low| usize::from(u16::from_be_bytes([high, low]));
@@ -241,7 +241,7 @@ fn one_of<T: Copy + Default>(all: &[T], which: usize) -> T {
     all.get(which % all.len()).copied().unwrap_or_default()
 }
 
-fn time(step: &Step<'_>) -> u64 {
+fn time(step: &FrameChange<'_>) -> u64 {
     u64::from(step.word) << (step.value & 63)
 }
 

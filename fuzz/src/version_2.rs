@@ -38,7 +38,7 @@ pub(crate) fn decode(octets: &[u8]) {
                     judged(error, octets.len());
                     same(
                         "version 2",
-                        Err(reference::Refusal { kind: error.kind.name(), offset: error.offset }),
+                        Err(reference::RefusalReason { kind: error.kind.name(), offset: error.offset }),
                         expected,
                     );
                 }

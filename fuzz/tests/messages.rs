@@ -7,7 +7,7 @@ use rpcrdma::error;
 use rpcrdma::rules::{self, Exchange, Finding, RuleReport, Sent, SentV2, Severity};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2, ReactionV2};
-use rpcrdma_fuzz::reference::{self, Refusal};
+use rpcrdma_fuzz::reference::{self, RefusalReason};
 use rpcrdma_gen::{Base, Case, Choices, Format, Role};
 
 /// Slug, offset and severity.
@@ -75,7 +75,7 @@ fn reaction(case: &Case, receiver: error::Role) -> Option<String> {
 }
 
 /// Returns the reference decoder's reason to refuse the message.
-fn refused(case: &Case) -> Option<Refusal> {
+fn refused(case: &Case) -> Option<RefusalReason> {
     match case.format {
         Format::V1 => match (reference::header(&case.octets), reference::error_reply(&case.octets)) {
             (Ok(_), _) | (_, Ok(_)) => None,
@@ -87,7 +87,7 @@ fn refused(case: &Case) -> Option<Refusal> {
 }
 
 /// The rule that a message breaks that the reference decoder refuses.
-fn rule_of(refusal: Refusal) -> &'static str {
+fn rule_of(refusal: RefusalReason) -> &'static str {
     match refusal.kind {
         "header_short" | "header_truncated" => "header-short",
         "version" => "version",

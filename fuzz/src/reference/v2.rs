@@ -5,7 +5,7 @@ use nom::multi::count;
 use nom::number::complete::be_u32;
 use nom::{Err, Parser};
 
-use super::{Chunks, Fault, Parsed, Refusal, Segment, chunks, fault, finish, opaque, reads, reply_chunk, writes};
+use super::{Chunks, Fault, Parsed, RefusalReason, Segment, chunks, fault, finish, opaque, reads, reply_chunk, writes};
 
 /// A transport header of either wire format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum Value {
 ///
 /// # Errors
 /// Where there is none.
-pub fn family_a(input: &[u8]) -> Result<(HeaderV2, usize), Refusal> {
+pub fn family_a(input: &[u8]) -> Result<(HeaderV2, usize), RefusalReason> {
     finish(input, "header_truncated", parse_a(input))
 }
 
@@ -80,7 +80,7 @@ fn parse_a(input: &[u8]) -> Parsed<'_, HeaderV2> {
 ///
 /// # Errors
 /// Where there is none.
-pub fn family_b(input: &[u8]) -> Result<(HeaderV2, usize), Refusal> {
+pub fn family_b(input: &[u8]) -> Result<(HeaderV2, usize), RefusalReason> {
     finish(input, "header_truncated", parse_b(input))
 }
 

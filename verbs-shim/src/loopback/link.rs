@@ -109,7 +109,7 @@ pub(super) enum Awaited {
 
 /// Outcome of an attempt to execute work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum WorkOutcome {
     /// There is nothing to do now.
     Idle,
     /// Work was done.
@@ -408,10 +408,10 @@ impl LinkState {
         let is_cut = !mine.port.is_up() || !theirs.port.is_up();
         let mut turn = SideTurn { side, mine, theirs, counters, wire };
         let step = if is_cut { turn.wait_for_link(now) } else { turn.execute_next(now) };
-        if step == Step::Broken {
+        if step == WorkOutcome::Broken {
             self.end_link();
         }
-        step != Step::Idle
+        step != WorkOutcome::Idle
     }
 
     /// Returns the time when there will next be something to do, if nothing is posted.
@@ -538,19 +538,21 @@ struct SideTurn<'a> {
 
 impl SideTurn<'_> {
     /// Takes the turn while a port is down: work fails after waiting for too long.
-    fn wait_for_link(&mut self, now: Instant) -> Step {
-        let Some(front) = self.mine.begun.front().or_else(|| self.mine.queue.front()) else { return Step::Idle };
+    fn wait_for_link(&mut self, now: Instant) -> WorkOutcome {
+        let Some(front) = self.mine.begun.front().or_else(|| self.mine.queue.front()) else { return WorkOutcome::Idle };
         let begins = front.begins.filter(|begins| *begins > now).unwrap_or(now);
         if now < *self.mine.unanswered.get_or_insert(begins) + NO_ANSWER {
-            return Step::Idle;
+            return WorkOutcome::Idle;
         }
-        let Some(work) = self.mine.begun.pop_front().or_else(|| self.mine.queue.pop_front()) else { return Step::Idle };
+        let Some(work) = self.mine.begun.pop_front().or_else(|| self.mine.queue.pop_front()) else {
+            return WorkOutcome::Idle;
+        };
         let status = if self.mine.port.is_up() { Status::NoAnswer } else { Status::PortDown };
         self.mine.complete(&work, status);
-        Step::Broken
+        WorkOutcome::Broken
     }
 
-    fn execute_next(&mut self, now: Instant) -> Step {
+    fn execute_next(&mut self, now: Instant) -> WorkOutcome {
         self.mine.unanswered = None;
         let Some(work) = self.mine.queue.front().filter(|work| work.begins.is_none_or(|begins| begins <= now)) else {
             return self.settle();
@@ -562,19 +564,19 @@ impl SideTurn<'_> {
         }
         if is_send && self.mine.domain.holds(&work.memory) && !self.theirs.receives.reserve() {
             return match self.settle() {
-                Step::Idle => self.not_ready(now),
+                WorkOutcome::Idle => self.not_ready(now),
                 step => step,
             };
         }
         self.mine.not_ready = None;
         match self.mine.queue.pop_front() {
             Some(work) => self.execute_work(work),
-            None => Step::Idle,
+            None => WorkOutcome::Idle,
         }
     }
 
     /// Handles a Send for which the other side has no receive.
-    fn not_ready(&mut self, now: Instant) -> Step {
+    fn not_ready(&mut self, now: Instant) -> WorkOutcome {
         if self.mine.not_ready.is_none() {
             self.mine.not_ready = Some(now);
             if let (Some(work), Some(wire)) = (self.mine.queue.front(), &mut *self.wire) {
@@ -582,7 +584,7 @@ impl SideTurn<'_> {
             }
         }
         if self.mine.gives_up().is_none_or(|when| now < when) {
-            return Step::Idle;
+            return WorkOutcome::Idle;
         }
         match self.mine.queue.pop_front() {
             Some(work) => {
@@ -591,11 +593,11 @@ impl SideTurn<'_> {
                 }
                 self.fail(&work, Status::ReceiverNotReady)
             }
-            None => Step::Idle,
+            None => WorkOutcome::Idle,
         }
     }
 
-    fn execute_work(&mut self, mut work: Queued) -> Step {
+    fn execute_work(&mut self, mut work: Queued) -> WorkOutcome {
         self.counters.count_operation(work.operation);
         let fault = work.strike.as_ref().and_then(Strike::begin_work);
         let is_held = self.mine.domain.holds(&work.memory);
@@ -612,14 +614,14 @@ impl SideTurn<'_> {
             Ok(()) => {
                 self.mine.reads += usize::from(work.is_read());
                 self.mine.begun.push_back(work);
-                if self.mine.reads == 0 { self.settle() } else { Step::Done }
+                if self.mine.reads == 0 { self.settle() } else { WorkOutcome::Done }
             }
         }
     }
 
     /// Fails work. Completions come in order, so work that began before is finished first.
-    fn fail(&mut self, work: &Queued, status: Status) -> Step {
-        let end = if self.settle() == Step::Broken { Status::Flushed } else { status };
+    fn fail(&mut self, work: &Queued, status: Status) -> WorkOutcome {
+        let end = if self.settle() == WorkOutcome::Broken { Status::Flushed } else { status };
         // Parts of a failed Read are flushed before this.
         for begun in mem::take(&mut self.mine.begun) {
             self.mine.complete(&begun, Status::Flushed);
@@ -628,12 +630,12 @@ impl SideTurn<'_> {
             wire.refuse_request(self.side, work.operation, numbers, end);
         }
         self.mine.complete(work, end);
-        Step::Broken
+        WorkOutcome::Broken
     }
 
     /// Waits for outstanding RDMA Reads, then completes all outstanding work requests.
-    fn settle(&mut self) -> Step {
-        let mut step = Step::Idle;
+    fn settle(&mut self) -> WorkOutcome {
+        let mut step = WorkOutcome::Idle;
         while let Some(work) = self.mine.begun.pop_front() {
             let done = match work.operation {
                 Operation::Read(remote) => {
@@ -655,9 +657,9 @@ impl SideTurn<'_> {
             }
             self.mine.complete(&work, status);
             if status != Status::Success {
-                return Step::Broken;
+                return WorkOutcome::Broken;
             }
-            step = Step::Done;
+            step = WorkOutcome::Done;
         }
         step
     }

@@ -26,7 +26,7 @@ pub(super) const MASK: u32 = 0xff_ffff;
 
 /// The fields of the Base Transport Header.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
+pub(super) struct BaseTransportHeader {
     pub(super) opcode: u8,
     /// The receiver's queue pair.
     pub(super) queue_pair: u32,
@@ -45,7 +45,7 @@ pub(super) struct Path {
 }
 
 /// Returns the frame with one packet.
-pub(super) fn frame(path: Path, header: Header, extension: &[u8], data: &[u8]) -> Vec<u8> {
+pub(super) fn frame(path: Path, header: BaseTransportHeader, extension: &[u8], data: &[u8]) -> Vec<u8> {
     let pad = data.len().wrapping_neg() % 4;
     let transport = transport(header, pad as u8);
     // At most 4096 octets of data and 100 of headers.
@@ -68,7 +68,7 @@ pub(super) fn frame(path: Path, header: Header, extension: &[u8], data: &[u8]) -
     frame
 }
 
-fn transport(header: Header, pad: u8) -> [u8; 12] {
+fn transport(header: BaseTransportHeader, pad: u8) -> [u8; 12] {
     let [_, q0, q1, q2] = header.queue_pair.to_be_bytes();
     let [_, s0, s1, s2] = header.sequence.to_be_bytes();
     let [k0, k1] = DEFAULT_PARTITION;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::capture::Recorder;
 use super::management::{self, Station};
-use super::packet::{self, Header, MASK, Path};
+use super::packet::{self, BaseTransportHeader, MASK, Path};
 use super::side::Side;
 use crate::verbs::Error;
 use crate::verbs::{Operation, Remote, Status};
@@ -252,14 +252,14 @@ impl Wire {
 
     fn packet(&self, from: Side, opcode: u8, sequence: u32, acknowledge: bool, extension: &[u8], data: &[u8]) {
         let queue_pair = self.sender_end(from.other()).station.queue_pair;
-        let header = Header { opcode, queue_pair, acknowledge, sequence };
+        let header = BaseTransportHeader { opcode, queue_pair, acknowledge, sequence };
         self.recorder.record(&packet::frame(self.path(from), header, extension, data));
     }
 
     fn datagram(&mut self, from: Side, mad: &[u8]) {
         let (opcode, queue_pair, sequence) = (management::DATAGRAM, management::QUEUE_PAIR, self.datagrams & MASK);
         self.datagrams = self.datagrams.wrapping_add(1);
-        let header = Header { opcode, queue_pair, acknowledge: false, sequence };
+        let header = BaseTransportHeader { opcode, queue_pair, acknowledge: false, sequence };
         self.recorder.record(&packet::frame(self.path(from), header, &management::EXTENSION, mad));
     }
 

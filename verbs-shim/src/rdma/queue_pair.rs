@@ -83,7 +83,7 @@ enum PairPhase {
 }
 
 /// Reason for the early end of a wait for a completion.
-enum Found {
+enum EarlyWaitEnd {
     Completion(Completion),
     Interrupted,
 }
@@ -265,15 +265,15 @@ impl QueuePair {
 
     pub(super) fn completion(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
         let found = self.wait(timeout, |state| match (state.take_completion(), state.phase) {
-            (Some(completion), _) => Ok(Some(Found::Completion(completion))),
-            (None, PairPhase::Established) if mem::take(&mut state.interrupted) => Ok(Some(Found::Interrupted)),
+            (Some(completion), _) => Ok(Some(EarlyWaitEnd::Completion(completion))),
+            (None, PairPhase::Established) if mem::take(&mut state.interrupted) => Ok(Some(EarlyWaitEnd::Interrupted)),
             (None, PairPhase::Established) => Ok(None),
             (None, PairPhase::Over) => Err(state.end_error()),
             (None, PairPhase::Idle | PairPhase::Asked) => Err(Error::NotConnected),
         })?;
         Ok(match found {
-            Some(Found::Completion(completion)) => Some(completion),
-            Some(Found::Interrupted) | None => None,
+            Some(EarlyWaitEnd::Completion(completion)) => Some(completion),
+            Some(EarlyWaitEnd::Interrupted) | None => None,
         })
     }
 

@@ -56,7 +56,7 @@ struct Context<'a> {
 }
 
 /// Outcome of an operation.
-enum Step {
+enum OperationOutcome {
     Done(Answer),
     /// Another attempt at the last call of the session, which had this reply.
     Again(CompoundReply),
@@ -104,8 +104,8 @@ impl Context<'_> {
                 Err(failure) => Err(failure),
             };
             let (status, answer) = match step {
-                Ok(Step::Done(answer)) => (0, answer),
-                Ok(Step::Again(kept)) => {
+                Ok(OperationOutcome::Done(answer)) => (0, answer),
+                Ok(OperationOutcome::Again(kept)) => {
                     *reply = kept;
                     return Some(());
                 }
@@ -143,32 +143,32 @@ impl Context<'_> {
     }
 
     /// Carries out an operation on the current file handle. `before`: number of earlier operations.
-    fn operation(&mut self, number: u32, before: usize, arguments: &mut &[u8]) -> Result<Step, Failure> {
+    fn operation(&mut self, number: u32, before: usize, arguments: &mut &[u8]) -> Result<OperationOutcome, Failure> {
         if self.minor == 0 {
-            return self.of_any(number, arguments).map(Step::Done);
+            return self.of_any(number, arguments).map(OperationOutcome::Done);
         }
         let state = || self.folder.state();
         match (number, self.session) {
             (SEQUENCE, _) if before > 0 => Err(SEQUENCE_POSITION),
             (SEQUENCE, _) => match state().clients.sequence(arguments, self.count, self.length)? {
-                Sequenced::Again(reply) => Ok(Step::Again(reply)),
+                Sequenced::Again(reply) => Ok(OperationOutcome::Again(reply)),
                 Sequenced::New(answer, session) => {
                     self.session = Some(session);
-                    Ok(Step::Done(answer))
+                    Ok(OperationOutcome::Done(answer))
                 }
             },
             // These need no session, and then stand alone.
             (EXCHANGE_ID | CREATE_SESSION | DESTROY_SESSION | DESTROY_CLIENTID, None) if self.count > 1 => {
                 Err(NOT_ONLY_OPERATION)
             }
-            (EXCHANGE_ID, _) => state().clients.exchange_id(arguments, self.caller).map(Step::Done),
-            (CREATE_SESSION, _) => state().clients.create_session(arguments, self.caller).map(Step::Done),
-            (DESTROY_SESSION, _) => state().clients.destroy_session(arguments).map(Step::Done),
-            (DESTROY_CLIENTID, _) => self.destroy_client(arguments).map(Step::Done),
+            (EXCHANGE_ID, _) => state().clients.exchange_id(arguments, self.caller).map(OperationOutcome::Done),
+            (CREATE_SESSION, _) => state().clients.create_session(arguments, self.caller).map(OperationOutcome::Done),
+            (DESTROY_SESSION, _) => state().clients.destroy_session(arguments).map(OperationOutcome::Done),
+            (DESTROY_CLIENTID, _) => self.destroy_client(arguments).map(OperationOutcome::Done),
             (BIND_CONN_TO_SESSION, None) => Err(NOT_SUPPORTED),
             (3..=RECLAIM_COMPLETE, None) => Err(NOT_IN_SESSION),
             (_, None) => Err(ILLEGAL),
-            (_, Some(session)) => self.of_session(number, session, arguments).map(Step::Done),
+            (_, Some(session)) => self.of_session(number, session, arguments).map(OperationOutcome::Done),
         }
     }
 

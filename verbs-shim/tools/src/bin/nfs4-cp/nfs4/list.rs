@@ -3,7 +3,7 @@
 use rpcrdma_verbs::Provider;
 
 use super::compound::{Compound, READDIR};
-use super::{Attributes, Error, Found, Nfs4};
+use super::{Attributes, Error, Nfs4, ServerFile};
 
 /// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl<V: Provider> Nfs4<V> {
     /// Passes the entries of a directory to `take`, page by page, in the server's order. Returns their number.
     pub(crate) fn list(
         &self,
-        directory: &Found,
+        directory: &ServerFile,
         mut take: impl FnMut(Entry) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let (mut cookie, mut verifier, mut number) = (0, [0; 8], 0);

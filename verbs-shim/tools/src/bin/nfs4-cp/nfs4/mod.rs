@@ -65,7 +65,7 @@ pub(crate) struct Nfs4<V: Provider> {
 
 /// A file or directory on the server.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct ServerFile {
     handle: Vec<u8>,
     /// Its attributes.
     pub(crate) attributes: Attributes,
@@ -94,7 +94,7 @@ impl<V: Provider> Nfs4<V> {
     }
 
     /// Looks up a path, name by name.
-    pub(crate) fn look_up(&self, path: &[String]) -> Result<Found, Error> {
+    pub(crate) fn look_up(&self, path: &[String]) -> Result<ServerFile, Error> {
         let mut compound = Compound::walk(path);
         compound.add_operation(GETFH, "");
         compound.attributes(&[Attributes::OF_FILE]);
@@ -102,7 +102,7 @@ impl<V: Provider> Nfs4<V> {
         let mut results = compound.results(&call)?;
         let handle = results.results_of(GETFH)?.opaque()?.to_vec();
         let attributes = Attributes::decode(results.results_of(GETATTR)?)?;
-        Ok(Found { handle, attributes })
+        Ok(ServerFile { handle, attributes })
     }
 
     /// Makes a call without data, and waits for the reply, in which all operations have succeeded.

@@ -6,7 +6,7 @@ use std::io::Write;
 use rpcrdma_verbs::{Call, Provider};
 
 use super::compound::{Compound, READ, StateId};
-use super::{Error, Found, MOST_DATA, Nfs4, Transfer};
+use super::{Error, MOST_DATA, Nfs4, ServerFile, Transfer};
 
 /// Result of a READ.
 struct Data {
@@ -16,7 +16,7 @@ struct Data {
 
 impl<V: Provider> Nfs4<V> {
     /// Reads a whole file, and writes the octets to `sink` in order, directly from the registered buffers.
-    pub(crate) fn read(&self, file: &Found, sink: &mut impl Write) -> Result<u64, Error> {
+    pub(crate) fn read(&self, file: &ServerFile, sink: &mut impl Write) -> Result<u64, Error> {
         if file.attributes.kind != Some(1) {
             return Err(Error::NotAFile(file.attributes.kind_name()));
         }
@@ -26,7 +26,12 @@ impl<V: Provider> Nfs4<V> {
         done
     }
 
-    fn read_all(&self, file: &Found, sink: &mut impl Write, flights: &mut VecDeque<Transfer<V>>) -> Result<u64, Error> {
+    fn read_all(
+        &self,
+        file: &ServerFile,
+        sink: &mut impl Write,
+        flights: &mut VecDeque<Transfer<V>>,
+    ) -> Result<u64, Error> {
         /// Requested after the expected end, to read what has been added meanwhile.
         const BEHIND_THE_END: u64 = 4096;
         let size = file.attributes.size.unwrap_or(0);
@@ -65,7 +70,7 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
-    fn start_read(&self, file: &Found, offset: u64, count: u32, mut call: Call) -> Result<Transfer<V>, Error> {
+    fn start_read(&self, file: &ServerFile, offset: u64, count: u32, mut call: Call) -> Result<Transfer<V>, Error> {
         let rooms = call.result_buffers();
         rooms.resize_with(1, Vec::new);
         for room in rooms {

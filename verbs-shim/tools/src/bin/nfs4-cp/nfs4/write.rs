@@ -15,14 +15,14 @@ use super::compound::{
     SETCLIENTID, SETCLIENTID_CONFIRM, StateId, WRITE,
 };
 use super::xdr::{put_opaque, put_u32, put_u64};
-use super::{Error, Found, MOST_DATA, Nfs4, Patience, Status, Transfer};
+use super::{Error, MOST_DATA, Nfs4, Patience, ServerFile, Status, Transfer};
 
 /// Permissions of a new file.
 const NEW_FILE: u32 = 0o644;
 
 /// A file that is open for writing, and empty.
 struct Open {
-    file: Found,
+    file: ServerFile,
     state: StateId,
     /// The next sequence number of the owner (RFC 7530 section 9.1.7).
     sequence: u32,
@@ -141,7 +141,7 @@ impl<V: Provider> Nfs4<V> {
         let opened = Opened::decode(results.results_of(OPEN)?)?;
         let handle = results.results_of(GETFH)?.opaque()?.to_vec();
         let attributes = Attributes::decode(results.results_of(GETATTR)?)?;
-        let file = Found { handle, attributes };
+        let file = ServerFile { handle, attributes };
         let mut open = Open { file, state: opened.state, sequence: sequence + 1 };
         if opened.confirm {
             open.state = self.confirm(&mut open)?;
