@@ -1,7 +1,7 @@
 //! Errors in a message, and the part of the message that the capture lacks.
 
 use rpcrdma::error::{DecodeError, Role};
-use rpcrdma_dissector::check::send::Finding;
+use rpcrdma_dissector::check::send::SendFinding;
 use rpcrdma_dissector::{Captured, Dialect, Message, Reaction};
 use serde::Serialize;
 
@@ -45,8 +45,8 @@ pub(crate) struct SendFindingObject {
 }
 
 impl SendFindingObject {
-    pub(crate) fn new(finding: Finding) -> Self {
-        let Finding { rule, severity, offset, message, responder, requester, .. } = finding;
+    pub(crate) fn new(finding: SendFinding) -> Self {
+        let SendFinding { rule, severity, offset, message, responder, requester, .. } = finding;
         let reaction = requester.zip(responder);
         let reaction = reaction.map(|(requester, responder)| Reactions {
             requester: ShownObject(requester),

@@ -10,7 +10,7 @@ use rpcrdma::rules::Severity;
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{Credit, Family, PropertyId, ReverseDirection};
-use rpcrdma_dissector::check::send::{Finding, findings};
+use rpcrdma_dissector::check::send::{SendFinding, findings};
 use rpcrdma_dissector::{Captured, Dialect, Message, PayloadPlace, Rpc, Status, nfs};
 
 use super::fields::{Field, readable, walk};
@@ -201,7 +201,7 @@ impl Tree<'_> {
                 Severity::Warning => (WARNING, "warning"),
                 Severity::Hazard => (WARNING, "hazard"),
             };
-            let Finding { rule, offset, message, .. } = &finding;
+            let SendFinding { rule, offset, message, .. } = &finding;
             let text = format!("{message} ({}, {})", rule.slug, rule.section);
             for (index, text) in wrapped(&text, WIDTH - INDENT).iter().enumerate() {
                 let (offset, name) = if index == 0 { (Some(*offset), name) } else { (None, "") };

@@ -13,7 +13,7 @@ use crate::rpc::properties::Direction;
 /// A rule that a message breaks, and the reaction that receivers owe.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct SendFinding {
     /// The broken rule.
     pub rule: &'static Rule,
     /// Severity of the finding.
@@ -28,7 +28,7 @@ pub struct Finding {
     pub requester: Option<Reaction>,
 }
 
-impl Finding {
+impl SendFinding {
     fn new(finding: &rules::Finding<'_>, reaction: impl Fn(&Rule, Role) -> Option<Reaction>) -> Self {
         let rules::Finding { rule, severity, offset, message, .. } = *finding;
         let [responder, requester] = [Role::Responder, Role::Requester].map(|role| reaction(rule, role));
@@ -49,7 +49,7 @@ impl Finding {
 /// Returns the errors of a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), in order
 /// of offset. Octets that the capture cut off are not counted as missing.
 #[must_use]
-pub fn findings(message: &Message) -> Vec<Finding> {
+pub fn findings(message: &Message) -> Vec<SendFinding> {
     let is_readable = message.decode().is_ok() || message.error().is_some();
     let has_length = matches!(message.captured, Captured::Whole | Captured::Cut);
     let mut findings = Vec::new();
@@ -61,7 +61,7 @@ pub fn findings(message: &Message) -> Vec<Finding> {
             let mut sent = Sent::new(message.readable(), sender(message));
             sent.length = message.length;
             let reaction = |rule: &Rule, role| sent.reaction(rule, role).map(Reaction::V1);
-            rules::send(&sent, &mut |finding| findings.push(Finding::new(finding, reaction)));
+            rules::send(&sent, &mut |finding| findings.push(SendFinding::new(finding, reaction)));
         }
         Dialect::Version2(family) => {
             let mut sent = message.sent_v2(family);
@@ -70,7 +70,7 @@ pub fn findings(message: &Message) -> Vec<Finding> {
                 MessageType::peek(decoded.payload).is_some_and(|(xid, _)| xid == decoded.header.xid())
             });
             let reaction = |rule: &Rule, role| sent.reaction(rule, role).map(Reaction::V2);
-            rules::send_v2(&sent, &mut |finding| findings.push(Finding::new(finding, reaction)));
+            rules::send_v2(&sent, &mut |finding| findings.push(SendFinding::new(finding, reaction)));
         }
         Dialect::Version2Unknown => {}
     }
@@ -92,7 +92,7 @@ fn sender(message: &Message) -> Option<Role> {
 }
 
 /// One line, with the reaction of receivers.
-impl fmt::Display for Finding {
+impl fmt::Display for SendFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, offset, message, .. } = self;
         write!(f, "octet {offset}: {message} ({}, {})", rule.slug, rule.section)?;
