@@ -310,16 +310,22 @@ fn every_package_whose_files_import_each_other_has_layers() {
 
 /// The source files in a folder and those below it.
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
+    files(folder, "rs")
+}
+
+/// The files of a kind in a folder and those below it, except for what is built or installed there.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name) {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|other| other == extension) {
+            found.push(path);
         }
     }
-    files
+    found
 }
 
 /// All source files of all packages, their tests, benchmarks and examples among them.
@@ -862,6 +868,34 @@ fn no_test_name_has_more_than_ten_words() {
     }
     let code = "    #[test]\n    #[cfg(unix)]\n    fn it_works() {\n}\nfn helper(x: u8) {}\n#[test]\nfn it_ends() {\n";
     assert_eq!(test_names(code).collect::<Vec<_>>(), ["it_works", "it_ends"]);
+}
+
+/// Most characters in a line of a paragraph in Markdown.
+const MARKDOWN_WIDTH: usize = 132;
+
+/// The lines of a document's paragraphs and lists, without code, tables, headings and HTML.
+fn paragraph_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let line = line.trim_start();
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence && !line.starts_with(['|', '#', '<'])
+    })
+}
+
+#[test]
+fn paragraphs_are_wrapped_at_one_width() {
+    let root = repository();
+    // These list changes and results of tests.
+    let is_list = |path: &PathBuf| ["CHANGELOG.md", "CONFORMANCE.md"].iter().any(|name| path.ends_with(name));
+    for path in files(&root, "md").iter().filter(|path| !is_list(path)) {
+        let text = fs::read_to_string(path).unwrap();
+        let long = paragraph_lines(&text).find(|line| line.chars().count() > MARKDOWN_WIDTH);
+        assert_eq!(long, None, "{}", path.display());
+    }
+    let text = "# One\n\ntwo\n- three\n```sh\nfour\n```\n| five |\nsix\n";
+    assert_eq!(paragraph_lines(text).collect::<Vec<_>>(), ["", "two", "- three", "six"]);
 }
 
 /// The settings of a profile in a `Cargo.toml`.
