@@ -4,7 +4,6 @@ use super::call::{Call, Followed};
 use super::memory::SegmentPlace;
 use super::reply::Reply;
 use super::rpc_end::{ConcludedCall, ReplyMessage};
-use super::seen_twice::SeenTwice;
 use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
@@ -146,7 +145,7 @@ impl Session {
                 call.credit_wait = Err(CreditWaitUnknown::ClockSetBack);
             }
         }
-        if call.message.stamp.frame == self.late_frame {
+        if self.clocks.is_late(call.message.stamp.frame) {
             call.timeline.refuse(NotTimed::OutOfOrder);
         }
         self.held += call.held();
@@ -208,7 +207,7 @@ impl Session {
         let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
         if !self.spoke.get(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
-        } else if self.has_two_clocks() {
+        } else if self.clocks.are_two() {
             waiting.owed = Owed::Unknown(OwedUnknown::TwoClocks);
         } else if matches!(end, WaitEnd::Capture | WaitEnd::Disconnected { .. })
             && matches!(waiting.owed, Owed::Reply | Owed::Nothing)
@@ -376,7 +375,8 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
-            (self.sequences, self.seen_twice, self.joined) = (Sides::default(), SeenTwice::default(), None);
+            (self.sequences, self.joined) = (Sides::default(), None);
+            self.clocks.forget_packets();
             self.abandon(connection, context);
         }
     }

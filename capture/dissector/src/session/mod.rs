@@ -10,7 +10,8 @@
 //! - `step_log` records what both ends did for a call.
 //! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
 //! - `memory_use` tells the checker how memory is used.
-//! - `seen_twice` compares what both ends saw, if the file holds the packets of both ends.
+//! - `clocks` keeps round trips and the order of acknowledgements; `seen_twice` compares what both ends saw, if the file
+//!   holds the packets of both ends.
 //! - `data_flow` measures the pauses and the rate of the data that each end sends by RDMA.
 //! - `refusals` finds the `replies` for which the requester had no Receive.
 //! - `joined_wait` gives the minimum wait of an RPC whose call was sent before the capture.
@@ -25,6 +26,7 @@ mod assembly;
 mod call;
 mod calls;
 mod chunk;
+mod clocks;
 mod continuation;
 mod credits;
 mod data_flow;

@@ -23,7 +23,7 @@ use crate::rpc::credits::CreditLimit;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::steps::PacketRun;
-use crate::rpc::transaction::{RoundTrips, Transaction};
+use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 /// A reply that was not acknowledged, and will not be.
@@ -222,7 +222,7 @@ impl Session {
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
             let Sign::Recovery(kind) = sign.sign else { continue };
-            if self.has_two_clocks() && !kind.is_refusal() {
+            if self.clocks.are_two() && !kind.is_refusal() {
                 continue;
             }
             let WaitingSign { from, stamp, of, place, end, operation, missing, times, again_for, refused, .. } = sign;
@@ -380,8 +380,8 @@ impl Session {
         self.accept_refused(from.other(), place, context);
         let keeps = self.keeps;
         while let Some(mut arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
-            if let Some(times) = self.round_trips.get(from) {
-                arrived.copies.answered(stamp.time, times.least);
+            if let Some(least) = self.clocks.least_round_trip(from) {
+                arrived.copies.answered(stamp.time, least);
             }
             // If the responder has done something before, that shows the arrival already.
             if let Some(call) = self.calls.get_mut(&arrived.call).filter(|_| arrived.ended.is_none())
@@ -434,15 +434,6 @@ impl Session {
         self.end(ended, outcome.map_err(|owed| LostReply { end, owed, delivery }), context);
     }
 
-    /// Notes the end of an RPC of the client: the packets of the RPC may be captured again at the other end.
-    fn see_end(&mut self, transaction: &Transaction) {
-        let Transaction { requester, began, reply, .. } = transaction;
-        let (Some(began), Some(reply)) = (began, reply) else { return };
-        if *requester == self.client.unwrap_or(Side::Active) && transaction.latency().is_some() {
-            self.seen_twice.end(*requester, began.time, reply.stamp.time);
-        }
-    }
-
     /// Ends an RPC whose reply was sent: with the packet that completed the RPC, if known, or without such a packet.
     pub(super) fn end(
         &mut self,
@@ -454,18 +445,15 @@ impl Session {
         let since = self.recoveries.unassigned - unassigned;
         match outcome {
             Ok(accepted) => {
-                if transaction.reply.as_ref().is_some_and(|reply| reply.stamp.frame == self.late_frame) {
+                if transaction.reply.as_ref().is_some_and(|reply| self.clocks.is_late(reply.stamp.frame)) {
                     timeline.refuse(NotTimed::OutOfOrder);
                 }
                 timeline.arrive(accepted, since);
                 transaction.take_time(timeline, accepted);
                 self.join_until(&mut transaction, accepted);
-                let requester = transaction.requester;
-                let usual = |end| self.round_trips.get(end).map(|times| times.median);
-                let [requester, responder] = [requester, requester.other()].map(usual);
-                transaction.round_trips = RoundTrips { requester, responder };
-                self.see_end(&transaction);
-                if self.has_two_clocks() {
+                transaction.round_trips = self.clocks.round_trips(transaction.requester);
+                self.clocks.see_end(self.client.unwrap_or(Side::Active), &transaction);
+                if self.clocks.are_two() {
                     transaction.forget_times();
                 }
             }

@@ -7,6 +7,7 @@ use rpcrdma::v2::Family;
 use super::arrivals::Arrivals;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
+use super::clocks::{self, Clocks};
 use super::credits::CreditAccount;
 use super::data_flow::DataFlow;
 use super::joined_wait::Joined;
@@ -14,12 +15,11 @@ use super::memory::Memory;
 use super::owners::Recoveries;
 use super::reads::AskedRead;
 use super::replies::Replies;
-use super::seen_twice::SeenTwice;
 use super::sequence::Sequence;
 use super::step_log::SendPart;
 use super::unmatched::Unplaced;
 use super::watch::Watch;
-use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, likely_late_clock};
+use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::handler::CongestionSign;
 use crate::carrier::operation::{Origin, Places, Side, Sides, Stamp};
@@ -148,18 +148,11 @@ pub(crate) struct Session {
     pub(super) credits: Sides<CreditAccount>,
     /// Times of the connection's messages.
     pub(crate) activity: MessageTimes,
-    /// Packets that were captured at both ends.
-    pub(super) seen_twice: SeenTwice,
-    /// Times in which the adapter of each end acknowledges, if some were seen.
-    pub(super) round_trips: Sides<Option<Acknowledgements>>,
+    pub(super) clocks: Clocks,
     /// Frames that paused a port, so far.
     pub(super) port_pauses: u32,
     /// Data that each end sends by RDMA.
     pub(super) data_flows: Box<Sides<DataFlow>>,
-    /// Acknowledgements of what each end sent, by the order of their capture.
-    pub(super) orders: Sides<AcknowledgementOrder>,
-    /// The last frame that was captured after being acknowledged.
-    pub(super) late_frame: u64,
     /// RPCs whose calls were sent before the capture; `None` if the setup of the connection was captured.
     pub(super) joined: Option<Box<Joined>>,
 }
@@ -208,43 +201,29 @@ impl Session {
 
     /// Takes the times that an end takes to acknowledge.
     pub(crate) fn measured(&mut self, by: Side, times: Acknowledgements) {
-        *self.round_trips.get_mut(by) = Some(times);
-        let usual = |end| self.round_trips.get(end).map_or(0, |times| times.median);
-        let round_trip = u64::saturating_add(usual(Side::Active), usual(Side::Passive));
+        let round_trip = self.clocks.measure(by, times);
         (self.data_flows.active.round_trip, self.data_flows.passive.round_trip) = (round_trip, round_trip);
-        let order = self.orders.get_mut(by.other());
-        order.after = order.after.max(times.count);
     }
 
     /// Notes a packet of an end that was captured after being acknowledged. `order` counts such packets, and packets
     /// captured before their acknowledgements.
     pub(crate) fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder) {
-        *self.orders.get_mut(packet.from) = order;
-        self.late_frame = packet.stamp.frame;
-    }
-
-    /// Returns true if, as far as acknowledgements have shown until now, the directions were captured by two clocks.
-    pub(super) fn has_two_clocks(&self) -> bool {
-        likely_late_clock(&self.orders).is_some()
+        self.clocks.note_early(packet, order);
     }
 
     /// Returns the place of the capture, if the acknowledgements show the place.
     pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturedAt> {
-        let Sides { active, passive } = counts;
-        let acknowledgements = Sides { active: active.acknowledgements, passive: passive.acknowledgements };
-        CapturedAt::infer(acknowledgements, self.client.unwrap_or(Side::Active))
+        clocks::infer_place(self.client.unwrap_or(Side::Active), counts)
     }
 
     /// A packet of an end was captured first at one time, and again at another.
     pub(crate) fn seen_again(&mut self, from: Side, first: Time, again: Time) {
-        self.seen_twice.see(from, first, again);
+        self.clocks.see_again(from, first, again);
     }
 
     /// Returns the RPCs of the client as both ends saw the RPCs, if the file holds the packets of both ends.
     pub(crate) fn both_ends(&self, counts: &Sides<Counts>) -> Option<BothEnds> {
-        let Sides { active, passive } = counts;
-        let times = Sides { active: active.acknowledgements, passive: passive.acknowledgements };
-        self.seen_twice.both_ends(self.client.unwrap_or(Side::Active), times, self.infer_place(counts))
+        self.clocks.both_ends(self.client.unwrap_or(Side::Active), counts)
     }
 
     /// For how long each end had no credit for another call, up to the end of the connection or of the capture.
@@ -263,7 +242,7 @@ impl Session {
             + recoveries
             + arrivals
             + assemblies
-            + self.seen_twice.held()
+            + self.clocks.held()
             + self.joined.as_ref().map_or(0, |_| Joined::held())
             + sequences
             + self.reads.len() * size_of::<AskedRead>()
