@@ -5,7 +5,7 @@ use rpcrdma::rpc::MessageType;
 
 use super::arrivals::Unacknowledged;
 use super::chunk::{self, Chunk};
-use super::data_flow::DataFlow;
+use super::data_flow::DataFlows;
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
 use crate::carrier::operation::{Side, Sides};
@@ -184,11 +184,11 @@ impl Call {
 
     /// Counts the times of the end whose data the call waited for, if from this time on the call waits for the other
     /// end.
-    pub(super) fn watch_sender(&mut self, flows: &Sides<DataFlow>, time: Time) {
+    pub(super) fn watch_sender(&mut self, flows: &DataFlows, time: Time) {
         // A reply that the responder provides is read from the responder's memory.
         if self.answers.is_none() && self.timeline.is_sender_changed() {
             let requester = self.message.sender;
-            self.timeline.watch(flows.get(requester).times, flows.get(requester.other()).times, time);
+            self.timeline.watch(flows.times(requester), flows.times(requester.other()), time);
         }
     }
 

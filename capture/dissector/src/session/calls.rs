@@ -108,7 +108,7 @@ impl Session {
         call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
         call.timeline.sent(self.sent(requester, self.places, self.span.ended));
         if call.answers.is_none() {
-            call.timeline.watch_from(self.data_flows.get(requester.other()).times, self.span.ended.time);
+            call.timeline.watch_from(self.data_flows.times(requester.other()), self.span.ended.time);
         }
         if call.message.is_broken() || may_lack {
             call.timeline.refuse(NotTimed::Missed);
@@ -271,7 +271,7 @@ impl Session {
             if let Some(call) = self.calls.get_mut(&id) {
                 call.timeline.reply(self.span);
                 let (requester, responder) = (message.sender.other(), message.sender);
-                let [requester, responder] = [requester, responder].map(|end| self.data_flows.get(end).times);
+                let [requester, responder] = [requester, responder].map(|end| self.data_flows.times(end));
                 call.timeline.watch(requester, responder, self.span.ended.time);
             }
             self.settle(message.sender, self.places, context);

@@ -2,7 +2,7 @@
 //! data to send, and the highest rate of sending.
 
 use crate::carrier::handler::CongestionSign;
-use crate::carrier::operation::Operation;
+use crate::carrier::operation::{Operation, OperationKind, Side, Sides};
 use crate::file::Time;
 use crate::rpc::data_times::SenderTimes;
 
@@ -29,11 +29,11 @@ enum Latest {
 
 /// A packet of data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DataPacket {
-    pub(super) call: u64,
-    pub(super) octets: u64,
+struct DataPacket {
+    call: u64,
+    octets: u64,
     /// True for data that an RDMA Read requested: the sender had the data to send since the request.
-    pub(super) is_requested: bool,
+    is_requested: bool,
 }
 
 /// Rate of the data of an end.
@@ -75,9 +75,84 @@ fn add(sum: &mut u64, nanoseconds: u64) {
     *sum = sum.saturating_add(nanoseconds);
 }
 
+/// Data that both ends send by RDMA.
+#[derive(Debug, Default)]
+pub(super) struct DataFlows {
+    ends: Box<Sides<DataFlow>>,
+    /// Frames that paused a port, so far.
+    port_pauses: u32,
+    /// True if the data is followed.
+    pub(super) is_wanted: bool,
+}
+
+impl DataFlows {
+    /// Returns the times that an end spent on data since the beginning of the connection.
+    pub(super) const fn times(&self, sender: Side) -> SenderTimes {
+        self.ends.get(sender).times
+    }
+
+    /// Takes a packet of data for a call.
+    #[inline]
+    pub(super) fn send(&mut self, operation: &Operation<'_>, call: u64, length: usize) {
+        if self.is_wanted {
+            let is_requested = matches!(operation.kind, OperationKind::ReadResponse { .. });
+            let packet = DataPacket { call, octets: length as u64, is_requested };
+            self.ends.get_mut(operation.from).send(operation, packet);
+        }
+    }
+
+    /// Notes that the other end requests data of this sender by RDMA Read. Requests are answered in their order.
+    pub(super) fn request(&mut self, sender: Side, request: u64, time: Time) {
+        self.ends.get_mut(sender).request(request, time);
+    }
+
+    /// Notes that a sender sent all data of a request.
+    pub(super) fn complete(&mut self, sender: Side, request: u64) {
+        self.ends.get_mut(sender).complete(request);
+    }
+
+    /// Notes that packets were missed or retransmitted: the time up to the next packet of data is no pause of the
+    /// sender.
+    pub(super) const fn disturb(&mut self) {
+        self.ends.active.disturb();
+        self.ends.passive.disturb();
+    }
+
+    /// Notes an indication of congestion for what an end sends.
+    pub(super) const fn congest(&mut self, sender: Side, sign: CongestionSign) {
+        self.ends.get_mut(sender).congest(sign);
+    }
+
+    /// Notes that the window for what an end sends became 0, or is no longer 0.
+    pub(super) fn set_window(&mut self, sender: Side, is_closed: bool, time: Time) {
+        self.ends.get_mut(sender).set_window(is_closed, time);
+    }
+
+    /// Takes the round-trip time to both ends, in nanoseconds.
+    pub(super) const fn set_round_trip(&mut self, nanoseconds: u64) {
+        self.ends.active.round_trip = nanoseconds;
+        self.ends.passive.round_trip = nanoseconds;
+    }
+
+    /// Notes the frames so far that paused a port.
+    #[inline]
+    pub(super) const fn note_port_pauses(&mut self, port_pauses: u32) {
+        if self.port_pauses != port_pauses {
+            self.change_port_pauses(port_pauses);
+        }
+    }
+
+    #[cold]
+    const fn change_port_pauses(&mut self, port_pauses: u32) {
+        self.port_pauses = port_pauses;
+        self.ends.active.times.congestion.pauses = port_pauses;
+        self.ends.passive.times.congestion.pauses = port_pauses;
+    }
+}
+
 /// Data that an end sends by RDMA.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DataFlow {
+struct DataFlow {
     latest: Latest,
     /// Time with a window of 0 up to the latest event.
     window_before: u64,
@@ -87,14 +162,14 @@ pub(super) struct DataFlow {
     requested: Option<u64>,
     rate: Rate,
     /// Round-trip time to both ends in nanoseconds, as far as known.
-    pub(super) round_trip: u64,
+    round_trip: u64,
     /// Times since the beginning of the connection.
-    pub(super) times: SenderTimes,
+    times: SenderTimes,
 }
 
 impl DataFlow {
     /// The other end requests data by RDMA Read. Requests are answered in their order.
-    pub(super) fn request(&mut self, request: u64, time: Time) {
+    fn request(&mut self, request: u64, time: Time) {
         if self.requested.replace(request).is_none() {
             self.latest = Latest::Requested(time);
             self.window_before = self.times.window;
@@ -102,17 +177,17 @@ impl DataFlow {
     }
 
     /// All data of a request was sent.
-    pub(super) fn complete(&mut self, request: u64) {
+    fn complete(&mut self, request: u64) {
         self.requested.take_if(|requested| *requested == request);
     }
 
     /// The capture lacks packets, or packets were retransmitted: the time up to the next packet is no pause.
-    pub(super) const fn disturb(&mut self) {
+    const fn disturb(&mut self) {
         self.latest = Latest::Unknown;
     }
 
     /// The window of the other end became 0, or is no longer 0.
-    pub(super) fn set_window(&mut self, is_closed: bool, time: Time) {
+    fn set_window(&mut self, is_closed: bool, time: Time) {
         match (is_closed, self.closed_since) {
             (true, None) => self.closed_since = Some(time),
             (false, Some(since)) => {
@@ -124,7 +199,7 @@ impl DataFlow {
     }
 
     /// An indication of congestion came for the data of the end.
-    pub(super) const fn congest(&mut self, sign: CongestionSign) {
+    const fn congest(&mut self, sign: CongestionSign) {
         let congestion = &mut self.times.congestion;
         match sign {
             CongestionSign::Notification => congestion.notifications = congestion.notifications.wrapping_add(1),
@@ -132,14 +207,8 @@ impl DataFlow {
         }
     }
 
-    /// Notes the frames so far that paused a port.
-    #[inline]
-    pub(super) const fn note_port_pauses(&mut self, port_pauses: u32) {
-        self.times.congestion.pauses = port_pauses;
-    }
-
     /// Takes a packet of data.
-    pub(super) fn send(&mut self, operation: &Operation<'_>, DataPacket { call, octets, is_requested }: DataPacket) {
+    fn send(&mut self, operation: &Operation<'_>, DataPacket { call, octets, is_requested }: DataPacket) {
         let time = operation.stamp.time;
         let before = core::mem::replace(&mut self.latest, Latest::Sent { call, time });
         let window = self.times.window - core::mem::replace(&mut self.window_before, self.times.window);

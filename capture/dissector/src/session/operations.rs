@@ -2,7 +2,6 @@
 
 use super::assembly::Part;
 use super::call::{Call, PlacedPacket};
-use super::data_flow::DataPacket;
 use super::memory::{Access, SegmentOffset, SegmentPlace};
 use super::owners::Owner;
 use super::reads::AskedRead;
@@ -32,9 +31,7 @@ impl Session {
         if !matches!(operation.kind, OperationKind::Lost) {
             *self.spoke.get_mut(operation.from) = true;
         }
-        if self.port_pauses != context.port_pauses {
-            self.note_port_pauses(context.port_pauses);
-        }
+        self.data_flows.note_port_pauses(context.port_pauses);
         let after = self.joined.as_mut().map_or(Time::default(), |joined| joined.note(operation));
         if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
             if context.operations {
@@ -151,7 +148,7 @@ impl Session {
                 if first {
                     self.own_for(from, places.first, place.call);
                 }
-                self.follow(operation, place.call, length);
+                self.data_flows.send(operation, place.call, length);
                 self.put(place, at, data, |call, held| {
                     call.write_octets += length as u64;
                     call.responder_last = Some(LastStep { step: Step::Write, stamp });
@@ -200,7 +197,7 @@ impl Session {
                 let answer = ReadAnswer { place: places.first, is_last: last == Some(places.first) };
                 // Over InfiniBand, it has the numbers of the other end.
                 let sent = self.keeps.then(|| self.sent(from, places, stamp));
-                self.follow(operation, place.call, length);
+                self.data_flows.send(operation, place.call, length);
                 let mut read_reply = None;
                 self.put(place, base + at, data, |call, held| {
                     // Responses come in the order of the requests, so what they skip was missed.
@@ -216,7 +213,7 @@ impl Session {
                 let packet = PlacedPacket { frame: stamp.frame, place: places.first };
                 self.place(place, packet, base + at, length);
                 if answer.is_last {
-                    self.data_flows.get_mut(from).complete(request);
+                    self.data_flows.complete(from, request);
                     let call = self.calls.get_mut(&place.call);
                     call.into_iter().for_each(|call| call.watch_sender(&self.data_flows, stamp.time));
                 }
@@ -228,24 +225,6 @@ impl Session {
             }
             // The capture lacks the request, which the other end sent.
             None => self.unplaced.add(from.other(), stamp.frame),
-        }
-    }
-
-    /// Ports were paused, so many times by now.
-    #[cold]
-    fn note_port_pauses(&mut self, port_pauses: u32) {
-        self.port_pauses = port_pauses;
-        self.data_flows.active.note_port_pauses(port_pauses);
-        self.data_flows.passive.note_port_pauses(port_pauses);
-    }
-
-    /// Follows a packet of data that an end sends for a call.
-    #[inline]
-    fn follow(&mut self, operation: &Operation<'_>, call: u64, length: usize) {
-        if self.recoveries.is_wanted {
-            let is_requested = matches!(operation.kind, OperationKind::ReadResponse { .. });
-            let packet = DataPacket { call, octets: length as u64, is_requested };
-            self.data_flows.get_mut(operation.from).send(operation, packet);
         }
     }
 
@@ -261,16 +240,9 @@ impl Session {
         *self.sequences.get_mut(from) = Sequence::default();
     }
 
-    /// Notes that packets were missed or retransmitted: the time up to the next packet of data is no pause of the
-    /// sender.
-    pub(super) fn disturb_data(&mut self) {
-        self.data_flows.active.disturb();
-        self.data_flows.passive.disturb();
-    }
-
     /// Notes that the capture lacks what an end sent, or holds too little of a packet.
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
-        self.disturb_data();
+        self.data_flows.disturb();
         *self.lost.get_mut(from) = Some(self.last_call);
         *self.heard.get_mut(from) = false;
         self.credits.get_mut(from).miss_calls(stamp.time);
@@ -314,7 +286,7 @@ impl Session {
             call.watch_sender(&self.data_flows, stamp.time);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
-        self.data_flows.get_mut(from.other()).request(request, stamp.time);
+        self.data_flows.request(from.other(), request, stamp.time);
         if self.reads.len() == READS {
             self.reads.pop_front();
         }

@@ -67,7 +67,7 @@ impl Session {
     /// Takes an indication of loss. The packet before the indication of the same sender came at the time `after`, if
     /// the connection was joined.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, after: Time, context: &mut Context<'_>) {
-        self.disturb_data();
+        self.data_flows.disturb();
         let Operation { from, stamp, places, kind, .. } = *operation;
         let (of, place, sign, operation, missing) = match kind {
             OperationKind::Sign { of, place, sign, operation, missing } => (of, place, sign, operation, missing),

@@ -9,7 +9,7 @@ use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::clocks::{self, Clocks};
 use super::credits::CreditAccount;
-use super::data_flow::DataFlow;
+use super::data_flow::DataFlows;
 use super::joined_wait::Joined;
 use super::memory::Memory;
 use super::owners::Recoveries;
@@ -149,10 +149,8 @@ pub(crate) struct Session {
     /// Times of the connection's messages.
     pub(crate) activity: MessageTimes,
     pub(super) clocks: Clocks,
-    /// Frames that paused a port, so far.
-    pub(super) port_pauses: u32,
     /// Data that each end sends by RDMA.
-    pub(super) data_flows: Box<Sides<DataFlow>>,
+    pub(super) data_flows: DataFlows,
     /// RPCs whose calls were sent before the capture; `None` if the setup of the connection was captured.
     pub(super) joined: Option<Box<Joined>>,
 }
@@ -166,6 +164,7 @@ impl Session {
             self.number = Some(number);
             self.keeps_placements = context.placements;
             self.recoveries.is_wanted = context.transactions || context.recovery;
+            self.data_flows.is_wanted = self.recoveries.is_wanted;
             self.keeps = connection.carrier == Carrier::Iwarp;
             for side in [Side::Active, Side::Passive] {
                 self.assemblies.get_mut(side).keeps_parts = context.steps.is_any() || context.placements;
@@ -191,18 +190,17 @@ impl Session {
 
     /// An indication of congestion came for what an end sends.
     pub(crate) fn congested(&mut self, sender: Side, sign: CongestionSign) {
-        self.data_flows.get_mut(sender).congest(sign);
+        self.data_flows.congest(sender, sign);
     }
 
     /// The window for what an end sends became 0, or is no longer 0.
     pub(crate) fn set_window(&mut self, sender: Side, is_closed: bool, time: Time) {
-        self.data_flows.get_mut(sender).set_window(is_closed, time);
+        self.data_flows.set_window(sender, is_closed, time);
     }
 
     /// Takes the times that an end takes to acknowledge.
     pub(crate) fn measured(&mut self, by: Side, times: Acknowledgements) {
-        let round_trip = self.clocks.measure(by, times);
-        (self.data_flows.active.round_trip, self.data_flows.passive.round_trip) = (round_trip, round_trip);
+        self.data_flows.set_round_trip(self.clocks.measure(by, times));
     }
 
     /// Notes a packet of an end that was captured after being acknowledged. `order` counts such packets, and packets
