@@ -578,7 +578,9 @@ impl Handler for DissectorState {
         let credit_times = session.credit_times(until);
         session.refused(connection, &counts, &mut self.context());
         for side in [Side::Active, Side::Passive] {
-            *session.spoke.get_mut(side) |= counts.get(side).packets > 0;
+            if counts.get(side).packets > 0 {
+                session.speak(side);
+            }
         }
         let end = match wait_end(connection) {
             Some(end) => end,

@@ -99,7 +99,7 @@ impl Session {
         self.last_call += 1;
         let id = self.last_call;
         call.sent = self.watch.progress.sent;
-        call.shows_reply = *self.heard.get(requester.other());
+        call.shows_reply = self.coverage.is_heard(requester.other());
         if context.operations {
             self.shared(&call, xid, context);
         }
@@ -205,7 +205,7 @@ impl Session {
     fn unanswered(&self, id: u64, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
         let delivery = self.delivery(id, &call);
         let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
-        if !self.spoke.get(call.requester().other()) {
+        if !self.coverage.has_spoken(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
         } else if self.clocks.are_two() {
             waiting.owed = Owed::Unknown(OwedUnknown::TwoClocks);

@@ -18,7 +18,7 @@ impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.
     pub(crate) fn refused(&mut self, connection: &Connection, counts: &Sides<Counts>, context: &mut Context<'_>) {
         // The refused operation may have been missed, or may have come before the capture began.
-        let known = connection.set_up && self.lost == Sides::default();
+        let known = connection.set_up && self.coverage.is_whole();
         let both = [Side::Active, Side::Passive];
         for (owner, refused) in both.into_iter().filter_map(|owner| Some((owner, counts.get(owner).refused?))) {
             if let Some((aimed, other)) = self.watch.aims.get(owner.other()).refused(refused) {
@@ -78,7 +78,7 @@ impl Session {
         let memory = FormerMemory { requester: owner, access, address: MemoryAddress { handle, offset } };
         let answered = self.watch.answered_at(memory);
         // A call may have been missed, or the queue pairs may serve another connection by now.
-        let known = connection.set_up && !self.watch.may_serve(memory) && self.lost == Sides::default();
+        let known = connection.set_up && !self.watch.may_serve(memory) && self.coverage.is_whole();
         let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
         self.tell(owner, operation.stamp, handle, kind, known, context);
     }
@@ -137,10 +137,9 @@ impl Session {
             && let Some(other) = waiting.message.prefix()
         {
             // If its reply was missed, or captured before the call, the other call no longer waits.
-            let is_after = |lost: Option<u64>| lost.is_some_and(|last_call| last_call >= id);
             let known = waiting.shows_reply
-                && !is_after(self.lost.active)
-                && !is_after(self.lost.passive)
+                && !self.coverage.lacks_after(Side::Active, id)
+                && !self.coverage.lacks_after(Side::Passive, id)
                 && !self.may_be_preceded(id, waiting);
             let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);

@@ -8,6 +8,7 @@
 //! - `recovery` assigns lost packets to calls.
 //! - `credits` measures how long there was no credit for a call, and `returned_credits` notes when a reply returned a credit.
 //! - `step_log` records what both ends did for a call.
+//! - `coverage` and `unmatched` note what the capture lacks.
 //! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
 //! - `memory_use` tells the checker how memory is used.
 //! - `clocks` keeps round trips and the order of acknowledgements; `seen_twice` compares what both ends saw, if the file
@@ -28,6 +29,7 @@ mod calls;
 mod chunk;
 mod clocks;
 mod continuation;
+mod coverage;
 mod credits;
 mod data_flow;
 mod direction;

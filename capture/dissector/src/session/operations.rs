@@ -11,8 +11,8 @@ use super::timeline::{PacketTimes, ReadAnswer};
 use super::unmatched::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
-use crate::carrier::operation::{CutOctets, MemoryAddress, Operation, OperationKind, ReadPlace, Side, Sides, Stamp};
-use crate::event::{Event, Lost, ReplyRead};
+use crate::carrier::operation::{CutOctets, MemoryAddress, Operation, OperationKind, ReadPlace, Side};
+use crate::event::{Event, ReplyRead};
 use crate::file::Time;
 use crate::link::Carrier;
 use crate::rpc::steps::PacketRun;
@@ -29,7 +29,7 @@ impl Session {
         context: &mut Context<'_>,
     ) -> Taken {
         if !matches!(operation.kind, OperationKind::Lost) {
-            *self.spoke.get_mut(operation.from) = true;
+            self.coverage.speak(operation.from);
         }
         self.data_flows.note_port_pauses(context.port_pauses);
         let after = self.joined.as_mut().map_or(Time::default(), |joined| joined.note(operation));
@@ -42,10 +42,8 @@ impl Session {
         }
         if connection.set_up {
             // Both ends were heard when they set it up.
-            self.spoke = Sides { active: true, passive: true };
             self.client = Some(Side::Active);
-            self.heard.active |= self.lost.active.is_none();
-            self.heard.passive |= self.lost.passive.is_none();
+            self.coverage.hear_setup();
         }
         let Operation { from, stamp, began, retransmitted, first_sent, places, kind } = *operation;
         if let OperationKind::Send { first: true, data, .. } = kind {
@@ -96,7 +94,9 @@ impl Session {
                 return Taken::Done;
             }
         };
-        *self.heard.get_mut(from) |= taken == Taken::Done;
+        if taken == Taken::Done {
+            self.coverage.hear(from);
+        }
         let is_part = matches!(kind, OperationKind::Send { last: false, .. });
         // Of a message in several Sends, the RPC is known with the last.
         if taken == Taken::Done && !is_part && !self.sequences.get(from).order.is_open() {
@@ -240,19 +240,6 @@ impl Session {
         *self.sequences.get_mut(from) = Sequence::default();
     }
 
-    /// Notes that the capture lacks what an end sent, or holds too little of a packet.
-    pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
-        self.data_flows.disturb();
-        *self.lost.get_mut(from) = Some(self.last_call);
-        *self.heard.get_mut(from) = false;
-        self.credits.get_mut(from).miss_calls(stamp.time);
-        self.credits.get_mut(from.other()).miss_replies(self.last_call, stamp.time);
-        self.unplaced.add(from, stamp.frame);
-        if let Some(connection) = self.number.filter(|_| context.operations) {
-            context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
-        }
-    }
-
     /// Returns the memory that an RDMA operation aims at. The operation may be captured before the call; but if calls
     /// were missed, a call captured after the operation may be another one that uses the same memory.
     pub(super) fn aim(
@@ -264,7 +251,7 @@ impl Session {
     ) -> Option<SegmentOffset> {
         let length = length_of(&operation.kind);
         let requester = operation.from.other();
-        let is_whole = connection.set_up && self.lost.get(requester).is_none();
+        let is_whole = connection.set_up && !self.coverage.lacks(requester);
         // They come from different ends, so never in one frame.
         let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
         let memory = self.memory.get(requester);
@@ -308,7 +295,7 @@ impl Session {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call, &mut self.held);
         // The reply may be in what was missed, and the memory in use by another call.
-        call.is_doubtful |= self.lost.get(call.message.sender.other()).is_some_and(|last| place.call <= last);
+        call.is_doubtful |= self.coverage.lacks_after(call.message.sender.other(), place.call);
         if call.overflowed {
             return;
         }

@@ -376,7 +376,7 @@ impl Session {
     /// Takes an acknowledgement by an end of what the other end sends.
     pub(crate) fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement, context: &mut Context<'_>) {
         let (Origin { from, stamp }, Acknowledgement { place, is_bare }) = (by, acknowledgement);
-        *self.spoke.get_mut(from) = true;
+        self.coverage.speak(from);
         self.accept_refused(from.other(), place, context);
         let keeps = self.keeps;
         while let Some(mut arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {

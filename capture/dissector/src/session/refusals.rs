@@ -7,7 +7,7 @@
 use super::replies::{REFUSED, Refused, SentReply};
 use super::state::{Context, Session};
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides};
+use crate::carrier::operation::{Operation, OperationKind, Side};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, RefusedReply, RefusedReplyEnd};
 use crate::rpc::header::Dialect;
@@ -40,7 +40,7 @@ impl Session {
             return;
         };
         let calls_back = || self.calls.values().any(|call| call.message.sender == of);
-        let is_whole = connection.set_up && !self.watch.passed_over && self.lost == Sides::default();
+        let is_whole = connection.set_up && !self.watch.passed_over && self.coverage.is_whole();
         let is_alone = is_whole && !self.watch.given_up && self.client == Some(requester) && !calls_back();
         let replies = self.replies.get_or_insert_default().get_mut(of);
         let mut refused = replies.refused.iter_mut();

@@ -8,6 +8,7 @@ use super::arrivals::Arrivals;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::clocks::{self, Clocks};
+use super::coverage::Coverage;
 use super::credits::CreditAccount;
 use super::data_flow::DataFlows;
 use super::joined_wait::Joined;
@@ -24,7 +25,7 @@ use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::handler::CongestionSign;
 use crate::carrier::operation::{Origin, Places, Side, Sides, Stamp};
 use crate::carrier::table::Map;
-use crate::event::{Event, Opened};
+use crate::event::{Event, Lost, Opened};
 use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
 use crate::rpc::activity::MessageTimes;
@@ -124,14 +125,7 @@ pub(crate) struct Session {
     /// Replies in memory that the requester reads, by the sending end.
     pub(super) provided: Sides<Map<u32, u64>>,
     pub(super) memory: Sides<Memory>,
-    /// The last call at the time when the capture was last seen to have missed something of an end.
-    pub(super) lost: Sides<Option<u64>>,
-    /// The ends of which something was seen since the last gap of the capture. If the capture misses what such an end
-    /// does next, the gap shows. Right after a loss a new gap may not show, because iWARP's frames have to be found
-    /// again.
-    pub(super) heard: Sides<bool>,
-    /// The ends that did anything, acknowledgements included.
-    pub(crate) spoke: Sides<bool>,
+    pub(super) coverage: Coverage,
     /// `true` to record which frames moved Payload streams.
     pub(super) keeps_placements: bool,
     pub(super) unplaced: Unplaced,
@@ -186,6 +180,23 @@ impl Session {
     /// Notes that the setup of the connection was not captured, and that `since` is the first frame.
     pub(crate) fn join(&mut self, since: Stamp) {
         self.joined = Some(Box::new(Joined::new(since)));
+    }
+
+    /// Notes that an end sent something.
+    pub(crate) const fn speak(&mut self, end: Side) {
+        self.coverage.speak(end);
+    }
+
+    /// Notes that the capture lacks what an end sent, or holds too little of a packet.
+    pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
+        self.data_flows.disturb();
+        self.coverage.miss(from, self.last_call);
+        self.credits.get_mut(from).miss_calls(stamp.time);
+        self.credits.get_mut(from.other()).miss_replies(self.last_call, stamp.time);
+        self.unplaced.add(from, stamp.frame);
+        if let Some(connection) = self.number.filter(|_| context.operations) {
+            context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
+        }
     }
 
     /// An indication of congestion came for what an end sends.

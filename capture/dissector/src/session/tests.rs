@@ -1212,12 +1212,12 @@ fn only_messages_and_requests_show_that_an_end_is_heard() {
     for kind in [write(7, 0, &[1]), read(1, 7, 4), response(1, &[1]), LOST] {
         let mut play = Play::unknown(false);
         play.step(Passive, kind);
-        assert!(!play.session.heard.passive, "{kind:?}");
+        assert!(!play.session.coverage.is_heard(Passive), "{kind:?}");
     }
     let mut play = Play::unknown(false);
     play.sends(&[(Active, call(1, &NONE))]);
     play.step(Passive, response(1, &[1]));
-    assert_eq!(play.session.heard, Sides { active: true, passive: false });
+    assert_eq!([Active, Passive].map(|end| play.session.coverage.is_heard(end)), [true, false]);
 }
 
 // --- What is held --------------------------------------------------------------------------------------------------------
