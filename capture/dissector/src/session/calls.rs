@@ -8,7 +8,7 @@ use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::{MemoryAddress, Places, Side, Sides};
+use crate::carrier::operation::{MemoryAddress, Places, Side};
 use crate::nfs::Procedure;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described, DescribedCall};
@@ -51,10 +51,10 @@ impl Session {
         });
         let steps = context.steps.includes(message.xid()).then(|| {
             let mut steps = StepLog::new();
-            steps.add_send(requester, Step::Call, &self.parts);
+            steps.add_send(requester, Step::Call, &self.sends.current.parts);
             steps
         });
-        let timeline = Timeline::new(self.span, steps);
+        let timeline = Timeline::new(self.sends.current.span, steps);
         let mut call = Call::new(message.clone(), timeline, description, way, context.transactions);
         if self.replaces(&mut call, context) {
             self.wait(call, context);
@@ -106,9 +106,9 @@ impl Session {
         let is_wanted = context.transactions || context.operations;
         let may_lack = self.unplaced.may_be_for(&call);
         call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
-        call.timeline.sent(self.sent(requester, self.places, self.span.ended));
+        call.timeline.sent(self.sent(requester, self.sends.current.places, self.sends.current.span.ended));
         if call.answers.is_none() {
-            call.timeline.watch_from(self.data_flows.times(requester.other()), self.span.ended.time);
+            call.timeline.watch_from(self.data_flows.times(requester.other()), self.sends.current.span.ended.time);
         }
         if call.message.is_broken() || may_lack {
             call.timeline.refuse(NotTimed::Missed);
@@ -150,7 +150,7 @@ impl Session {
         }
         self.held += call.held();
         self.calls.insert(id, call);
-        self.own_for(requester, self.places.first, id);
+        self.own_for(requester, self.sends.current.places.first, id);
         self.await_acknowledgement(id, context);
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
@@ -194,7 +194,7 @@ impl Session {
 
     /// Counts a call that is not followed any more as hidden: the call may still wait.
     pub(super) fn forget_credit(&mut self, id: u64, call: &Call) {
-        let (credits, time) = (self.credits.get_mut(call.message.sender), self.span.ended.time);
+        let (credits, time) = (self.credits.get_mut(call.message.sender), self.sends.current.span.ended.time);
         if call.answers.is_none() {
             credits.end(id, time);
             credits.hide(time);
@@ -265,25 +265,25 @@ impl Session {
             self.note_reply(&message, id);
         }
         if let Some(id) = id {
-            self.own_for(message.sender, self.places.first, id);
+            self.own_for(message.sender, self.sends.current.places.first, id);
             // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
-            self.settle(message.sender, Places { first: 0, end: self.places.first }, context);
+            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
             if let Some(call) = self.calls.get_mut(&id) {
-                call.timeline.reply(self.span);
+                call.timeline.reply(self.sends.current.span);
                 let (requester, responder) = (message.sender.other(), message.sender);
                 let [requester, responder] = [requester, responder].map(|end| self.data_flows.times(end));
-                call.timeline.watch(requester, responder, self.span.ended.time);
+                call.timeline.watch(requester, responder, self.sends.current.span.ended.time);
             }
-            self.settle(message.sender, self.places, context);
+            self.settle(message.sender, self.sends.current.places, context);
         } else if self.joined.is_some() {
-            self.settle(message.sender, Places { first: 0, end: self.places.first }, context);
+            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
         }
         let account = self.credits.get_mut(message.sender.other());
         let before = *account;
         account.answer(id, message.credits(), message.stamp.time);
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
-            call.timeline.log_send(message.sender, Step::Reply, &self.parts);
+            call.timeline.log_send(message.sender, Step::Reply, &self.sends.current.parts);
             if message.captured == Captured::Head {
                 call.timeline.refuse(NotTimed::ReplyMissing);
             } else if message.is_broken() {
@@ -339,7 +339,7 @@ impl Session {
     /// before the capture.
     fn joined_wait(&self, responder: Side) -> Option<Box<JoinedWait>> {
         let joined = self.joined.as_ref().filter(|_| self.last_call <= CALLS as u64)?;
-        joined.wait(responder, self.span, self.places)
+        joined.wait(responder, self.sends.current.span, self.sends.current.places)
     }
 
     /// Ends the session: calls that wait will not be answered.
@@ -375,7 +375,8 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
-            (self.sequences, self.joined) = (Sides::default(), None);
+            [Side::Active, Side::Passive].into_iter().for_each(|end| self.sends.forget_sequence(end));
+            self.joined = None;
             self.clocks.forget_packets();
             self.abandon(connection, context);
         }

@@ -122,7 +122,7 @@ impl Session {
     /// Returns true if an error of this end is for a call, and not for a message that belongs to no RPC: nothing waits
     /// for that.
     fn may_refuse_call(&self, from: Side, xid: u32) -> bool {
-        self.client == Some(from.other()) && *self.without_rpc.get(from.other()) != Some(xid)
+        self.client == Some(from.other()) && !self.sends.is_without_rpc(from.other(), xid)
     }
 
     /// Returns true if a call was not seen, or if some of the data that the call asked for with chunks was not seen.

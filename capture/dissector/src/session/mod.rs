@@ -1,8 +1,8 @@
 //! One connection as seen by RPC-over-RDMA: messages, the memory that calls advertise, and the calls that wait.
 //!
 //! ```text
-//! operations ─┬─→ assembly ─→ sends ─→ continued ─→ direction ─→ calls ─→ ended
-//!             └─→ memory, call                                     └ reply
+//! operations ─┬─→ messages ─→ sends ─→ direction ─→ calls ─→ rpc_end
+//!             └─→ memory, call                     └ reply
 //! ```
 //! - `timeline` divides the time of a call into phases.
 //! - `recovery` assigns lost packets to calls.
@@ -28,7 +28,6 @@ mod call;
 mod calls;
 mod chunk;
 mod clocks;
-mod continuation;
 mod coverage;
 mod credits;
 mod data_flow;
@@ -36,6 +35,7 @@ mod direction;
 mod joined_wait;
 mod memory;
 mod memory_use;
+mod messages;
 mod operations;
 mod owners;
 mod provided_replies;

@@ -5,7 +5,6 @@ use super::call::{Call, PlacedPacket};
 use super::memory::{Access, SegmentOffset, SegmentPlace};
 use super::owners::Owner;
 use super::reads::AskedRead;
-use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
 use super::timeline::{PacketTimes, ReadAnswer};
 use super::unmatched::Stray;
@@ -47,7 +46,7 @@ impl Session {
         }
         let Operation { from, stamp, began, retransmitted, first_sent, places, kind } = *operation;
         if let OperationKind::Send { first: true, data, .. } = kind {
-            self.may_end_sequence(from, data);
+            self.sends.refuse_sequence(from, data);
         }
         let taken = match kind {
             OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
@@ -99,7 +98,7 @@ impl Session {
         }
         let is_part = matches!(kind, OperationKind::Send { last: false, .. });
         // Of a message in several Sends, the RPC is known with the last.
-        if taken == Taken::Done && !is_part && !self.sequences.get(from).order.is_open() {
+        if taken == Taken::Done && !is_part && !self.sends.is_open(from) {
             self.settle(from, places, context);
         }
         taken
@@ -234,10 +233,10 @@ impl Session {
         self.watch.passed_over |= self.number.is_none();
         self.own_unknown(from);
         self.miss(from, stamp, context);
-        if let Some(head) = self.assemblies.get_mut(from).abandon() {
+        if let Some(head) = self.sends.abandon(from) {
             self.message(connection, from, head, context);
         }
-        *self.sequences.get_mut(from) = Sequence::default();
+        self.sends.forget_sequence(from);
     }
 
     /// Returns the memory that an RDMA operation aims at. The operation may be captured before the call; but if calls

@@ -53,7 +53,7 @@ impl Session {
         let (xid, requester) = (message.map(Message::xid), message.map(|message| message.sender));
         let owner = Owner { first, call: Some(call), xid, requester };
         self.own(from, owner);
-        if let Some(earlier) = self.earlier_parts {
+        if let Some(earlier) = self.sends.current.earlier_parts {
             self.recoveries.owners.get_mut(from).claim(earlier, owner);
         }
     }
@@ -313,7 +313,7 @@ impl Session {
         let unassigned = self.recoveries.unassigned;
         let copies = self.copies(message);
         // InfiniBand throws away what follows a gap, so a later copy may be the accepted one, unless only the capture has the gap.
-        let Span { ended, first_sent, .. } = self.span;
+        let Span { ended, first_sent, .. } = self.sends.current.span;
         let has_hole = first_sent.is_some() && message.stamp.frame < ended.frame;
         let is_behind_hole = (has_hole || timeline.recovered_after(ended)) && !self.keeps;
         let copies = if is_behind_hole { copies.doubtful_since(message.stamp) } else { copies };
@@ -330,9 +330,9 @@ impl Session {
         before: CreditAccount,
         context: &mut Context<'_>,
     ) {
-        let mut timeline = Timeline::new(self.span, None);
+        let mut timeline = Timeline::new(self.sends.current.span, None);
         timeline.refuse(NotTimed::CallMissing);
-        let counted = Acceptance::At(self.span.ended);
+        let counted = Acceptance::At(self.sends.current.span.ended);
         let credit = ReturnedCredit { before, granted: message.credits(), last_call: self.last_call, counted };
         let (transaction, unassigned) = (Box::new(transaction), self.recoveries.unassigned);
         let ended = Some(Box::new(EndedRpc { transaction, timeline, unassigned, credit }));
@@ -353,9 +353,9 @@ impl Session {
 
     /// The copies of the message that is looked at.
     fn copies(&self, message: &Message) -> SentCopies {
-        let Span { ended, first_sent, .. } = self.span;
+        let Span { ended, first_sent, .. } = self.sends.current.span;
         // If its end was not captured, there is at least one more packet or octet.
-        let end = self.places.end + u64::from(message.captured == Captured::Head);
+        let end = self.sends.current.places.end + u64::from(message.captured == Captured::Head);
         let earlier = EarlierCopies { count: message.retransmitted, are_refused: first_sent.is_some() };
         SentCopies::new(end, ended, earlier)
     }
@@ -363,7 +363,7 @@ impl Session {
     fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {
         let keeps = self.keeps;
         match self.arrivals.get_mut(sender).send(message, keeps) {
-            Added::Waits => self.recount_credits(sender.other(), self.span.ended, context),
+            Added::Waits => self.recount_credits(sender.other(), self.sends.current.span.ended, context),
             Added::Arrived(message) => self.arrived(message, context),
             Added::GivenUp(Unacknowledged { copies, ended, .. }) => {
                 if let Some(ended) = ended {

@@ -21,7 +21,7 @@ impl Session {
         let is_known = message.dialect == Dialect::Version1 && message.captured != Captured::Head;
         match message.rdma_xid().filter(|_| is_known) {
             _ if call.is_none() => replies.note_unmatched(message.xid()),
-            Some(xid) => replies.note(SentReply { places: self.places, xid }),
+            Some(xid) => replies.note(SentReply { places: self.sends.current.places, xid }),
             None => replies.note_other(),
         }
     }

@@ -43,7 +43,7 @@ impl Session {
     /// Returns the credit that a reply has just returned. `before` is the requester's account before that.
     pub(super) fn returned_credit(&mut self, message: &Message, before: CreditAccount) -> ReturnedCredit {
         self.credits.get_mut(message.sender.other()).keep_answer();
-        let counted = Acceptance::At(self.span.ended);
+        let counted = Acceptance::At(self.sends.current.span.ended);
         ReturnedCredit { before, granted: message.credits(), last_call: self.last_call, counted }
     }
 
@@ -82,7 +82,7 @@ impl Session {
             self.repeat(requester, &oldest);
         } else {
             // Calls were given up, or replies missed.
-            account.miss_replies(self.last_call, self.span.ended.time);
+            account.miss_replies(self.last_call, self.sends.current.span.ended.time);
         }
         let replies = self.arrivals.get_mut(requester.other()).replies();
         replies.for_each(|(_, accepted, ended)| ended.credit.counted = accepted);

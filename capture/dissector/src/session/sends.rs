@@ -1,164 +1,180 @@
-//! Turns the parts of a Send into a message.
+//! Sends of both ends: their parts, and the messages that carry parts of one Payload stream (version 2).
+//!
+//! Each end's parts of a stream are kept in the order that [`rpcrdma::v2::Continuation`] allows, and the last message gets the
+//! parts as `Message::earlier`. After a loss, the rest of a stream looks like a separate stream. Only the beginning
+//! of a stream has the XID of the header in the first word. An RPC that lacks a part is "not rebuilt".
 
-use rpcrdma::prefix::Prefix;
-use rpcrdma::reader::Reader;
-use rpcrdma::rpc::MessageType;
+use rpcrdma::error::DecodeErrorKind;
+use rpcrdma::prefix::{Prefix, Procedure};
+use rpcrdma::v2;
 
-use super::assembly::{Assembled, Part};
-use super::owners::Owner;
-use super::state::{Context, Session};
-use super::step_log;
-use super::watch::Aim;
-use crate::carrier::connection::Connection;
-use crate::carrier::operation::Side;
-use crate::event::Event;
-use crate::rpc::activity::WaitingCalls;
-use crate::rpc::header::{self, Decoded, Dialect};
-use crate::rpc::message::{self, Captured, Message};
-use crate::rpc::placement::Placements;
-use crate::rpc::properties::Direction;
-use crate::rpc::waiting::Step;
+use super::assembly::{Assembled, Assembly, Part, Span};
+use super::sequence::Sequence;
+use super::step_log::SendPart;
+use crate::carrier::operation::{Places, Side, Sides};
+use crate::rpc::header::{self, Decoded, Dialect, Header};
+use crate::rpc::message::{Captured, Dropped, Earlier, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
 
-impl Session {
-    pub(super) fn send(&mut self, connection: &Connection, from: Side, part: &Part<'_>, context: &mut Context<'_>) {
-        if self.number.is_none() {
-            // Only a Send of one packet that cannot be anything else shows what an unknown connection carries.
-            if !(part.first && part.last && is_rpc_over_rdma(part.data)) {
-                self.watch.passed_over = true;
-                self.joined.iter_mut().for_each(|joined| joined.lack_call(from));
-                return;
-            }
-            self.recognise(connection, context);
-        }
-        if part.first && context.operations {
-            self.watch.aims.get_mut(from).push(part.progress.sent, Aim::Send);
-        }
-        let (unfinished, send) = self.assemblies.get_mut(from).part(part);
-        for send in unfinished.into_iter().chain(send) {
-            self.message(connection, from, send, context);
-        }
-    }
-
-    pub(super) fn message(
-        &mut self,
-        connection: &Connection,
-        sender: Side,
-        mut send: Assembled,
-        context: &mut Context<'_>,
-    ) {
-        let Some(number) = self.number else { return };
-        self.watch.progress = send.progress;
-        self.span = send.span;
-        self.parts = core::mem::take(&mut send.parts);
-        self.places = send.places;
-        self.earlier_parts = None;
-        let mut message = self.assembled(connection, number, sender, send);
-        if context.placements {
-            message.placements = step_log::placements(&self.parts);
-        }
-        if message.msgp().is_some() {
-            message.padding = None;
-        }
-        let xid = message.rdma_xid();
-        self.own(sender, Owner { xid, ..Owner::unknown(self.places.first) });
-        self.undecided |= message.dialect == Dialect::Version2Unknown;
-        if message.hides_direction() {
-            self.joined.iter_mut().for_each(|joined| joined.lack_call(sender));
-            self.miss(sender, message.stamp, context);
-        }
-        let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
-        if direction.is_none() && message.belongs_to_no_rpc() {
-            *self.without_rpc.get_mut(sender) = xid;
-        }
-        let (mut message, requester) = match direction {
-            Some(Direction::Call) => (self.call(message, context), Some(sender)),
-            Some(Direction::Reply) => (self.reply(message, context), Some(sender.other())),
-            None => (message, None),
-        };
-        if context.operations {
-            match direction {
-                Some(Direction::Call) => self.note_call(sender),
-                Some(Direction::Reply) => {}
-                None => self.replies.get_or_insert_default().get_mut(sender).note_unmatched(message.xid()),
-            }
-        }
-        message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));
-        self.invalidate(&message);
-        let done = self.done(&message);
-        if done.is_some() && context.operations {
-            message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
-        }
-        let waiting = message.credit_use.map(|(requester, credits)| WaitingCalls { requester, calls: credits.waiting });
-        self.activity.message(message.stamp, waiting);
-        context.events.push_back(Event::Message(message));
-        if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take(id)?))) {
-            self.forget_credit(id, &provided);
-            provided.timeline.log_send(sender, Step::Done, &self.parts);
-            self.conclude(provided, context);
-        }
-    }
-
-    /// Returns the message of a Send, before anything is known about the content of the message.
-    fn assembled(&mut self, connection: &Connection, number: u32, sender: Side, send: Assembled) -> Message {
-        Message {
-            dialect: Dialect::recognise(
-                message::readable(send.captured, &send.octets),
-                send.captured == Captured::Whole,
-                &mut self.family,
-            ),
-            stamp: send.stamp,
-            connection: number,
-            sender,
-            from: connection.ends.get(sender).address,
-            to: connection.ends.get(sender.other()).address,
-            octets: send.octets,
-            length: send.length,
-            captured: send.captured,
-            mirror_session: None,
-            invalidates: send.invalidates,
-            credit_use: None,
-            retransmitted: send.retransmitted,
-            earlier: None,
-            padding: Some(Vec::new()),
-            placements: Placements::default(),
-            dropped: None,
-            rpc: None,
-            detail: None,
-        }
-    }
-
-    /// No longer waits for the rest of what is being sent.
-    pub(super) fn abandon(&mut self, connection: &Connection, context: &mut Context<'_>) {
-        for side in [Side::Active, Side::Passive] {
-            if let Some(head) = self.assemblies.get_mut(side).abandon() {
-                self.message(connection, side, head, context);
-            }
-        }
-    }
+/// The Send whose message is read.
+#[derive(Debug, Default)]
+pub(super) struct CurrentSend {
+    /// Frames of the message. For a Payload stream in several Sends (version 2), the frames of all Sends.
+    pub(super) span: Span,
+    /// The packets of the message, if kept.
+    pub(super) parts: Vec<SendPart>,
+    /// Places of the message in what the sender sends.
+    pub(super) places: Places,
+    /// For a Payload stream in several Sends (version 2): the place of the first Send.
+    pub(super) earlier_parts: Option<u64>,
 }
 
-/// Returns true if a Send can only be RPC-over-RDMA: a header that is right in every word, and either the beginning of
-/// an RPC message with the header's XID, or exactly the chunks of a long message.
-fn is_rpc_over_rdma(octets: &[u8]) -> bool {
-    let Ok(decoded) = Decoded::decode(Dialect::recognise(octets, true, &mut None), octets) else { return false };
-    let Ok(prefix) = Prefix::decode(octets) else { return false };
-    match decoded.header.place() {
-        header::PayloadPlace::Inline => {
-            let mut payload = Reader::new(decoded.payload);
-            let words = [payload.u32(), payload.u32(), payload.u32()];
-            let [Ok(xid), Ok(kind), Ok(third)] = words else { return false };
-            xid == prefix.xid
-                && match MessageType(kind) {
-                    MessageType::CALL => third == rpcrdma::rpc::RpcCall::RPC_VERSION,
-                    MessageType::REPLY => third <= 1,
-                    _ => false,
+/// Sends of both ends.
+#[derive(Debug, Default)]
+pub(super) struct Sends {
+    assemblies: Sides<Assembly>,
+    sequences: Sides<Sequence>,
+    pub(super) current: CurrentSend,
+    /// The XID of the last message of each end that belongs to no RPC, or to an RPC that the end began and did not
+    /// complete (version 2): an error may refuse that message.
+    without_rpc: Sides<Option<u32>>,
+}
+
+impl Sends {
+    /// Keeps the packets of each Send apart.
+    pub(super) const fn keep_parts(&mut self) {
+        self.assemblies.active.keeps_parts = true;
+        self.assemblies.passive.keeps_parts = true;
+    }
+
+    /// Takes the next part of what an end sends. Returns the Sends that this part finishes: a Send whose rest will not
+    /// come, and the Send of the part.
+    pub(super) fn add(&mut self, from: Side, part: &Part<'_>) -> (Option<Assembled>, Option<Assembled>) {
+        self.assemblies.get_mut(from).part(part)
+    }
+
+    /// Gives up the Send that an end is sending.
+    pub(super) fn abandon(&mut self, from: Side) -> Option<Assembled> {
+        self.assemblies.get_mut(from).abandon()
+    }
+
+    /// Makes a Send the current one.
+    pub(super) fn begin(&mut self, send: &mut Assembled) {
+        let parts = core::mem::take(&mut send.parts);
+        self.current = CurrentSend { span: send.span, parts, places: send.places, earlier_parts: None };
+    }
+
+    /// Returns true if an end has sent a part of a Payload stream, and not the last.
+    pub(super) const fn is_open(&self, from: Side) -> bool {
+        self.sequences.get(from).order.is_open()
+    }
+
+    /// Forgets the parts of the Payload stream that an end is sending.
+    pub(super) fn forget_sequence(&mut self, from: Side) {
+        *self.sequences.get_mut(from) = Sequence::default();
+    }
+
+    /// Notes that the last message of an end belongs to no RPC.
+    pub(super) const fn note_without_rpc(&mut self, from: Side, xid: Option<u32>) {
+        *self.without_rpc.get_mut(from) = xid;
+    }
+
+    /// Returns true if the last message of an end that belongs to no RPC has this XID.
+    pub(super) fn is_without_rpc(&self, from: Side, xid: u32) -> bool {
+        *self.without_rpc.get(from) == Some(xid)
+    }
+
+    /// Returns the memory used by Sends that are not complete, in octets.
+    pub(super) fn held(&self) -> usize {
+        let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
+        assemblies + self.sequences.active.held() + self.sequences.passive.held()
+    }
+
+    /// Looks for an error in a Send. If the Send is an error for a Call whose last part has not come, the requester may
+    /// send no further part. The error is [`early`](Self::is_early) all the same: the last part may be on its way, and
+    /// then the error answers the whole Call.
+    pub(super) fn refuse_sequence(&mut self, from: Side, send: &[u8]) {
+        let order = &mut self.sequences.get_mut(from.other()).order;
+        if order.is_open()
+            && let Ok(prefix) = Prefix::decode(send)
+            && prefix.procedure == Procedure::RDMA_ERROR
+        {
+            order.refused(prefix.xid);
+        }
+    }
+
+    /// Joins a message with earlier ones of the same sender that brought parts of the same Payload stream. Returns
+    /// false if the stream goes on, or if the message has to be dropped.
+    pub(super) fn join(&mut self, message: &mut Message) -> bool {
+        let Dialect::Version2(family) = message.dialect else { return true };
+        let sequence = self.sequences.get_mut(message.sender);
+        let decoded = match message.decode() {
+            Ok(decoded) => decoded,
+            // It brings no octets, so the stream may go on without it.
+            Err(error) if message.captured == Captured::Whole && error.kind == DecodeErrorKind::HeaderType => {
+                return true;
+            }
+            Err(_) if message.captured == Captured::Whole => {
+                let is_dropped = sequence.order.unread(family, &message.octets) == v2::Unread::Discard;
+                message.dropped = is_dropped.then_some(Dropped::OfDroppedSequence);
+                return !is_dropped;
+            }
+            // It may be a part of a stream.
+            Err(_) => {
+                *sequence = Sequence::default();
+                return true;
+            }
+        };
+        let Decoded { header: Header::V2(header), header_length, payload } = decoded else { return true };
+        if message.captured == Captured::Head {
+            // Its length is unknown, and so is where the next one continues.
+            let goes_on = sequence.order.is_open() && decoded.header.place() == header::PayloadPlace::Inline;
+            *sequence = Sequence::default();
+            let missing = Some(NotRebuilt::Earlier);
+            message.earlier = goes_on.then(|| Box::new(Earlier { missing, ..Earlier::default() }));
+            return true;
+        }
+        let open = sequence.order.open_xid();
+        let accepted = sequence.order.accept(&header, message.length.saturating_sub(header_length));
+        // The error that ended a sequence in the middle waits for a Call that will not come.
+        let ended = open.filter(|xid| *xid != header.xid() && sequence.order.open_xid() != open);
+        if ended.is_some() {
+            *self.without_rpc.get_mut(message.sender) = ended;
+        }
+        match accepted {
+            Ok(v2::Part::Payload { offset, is_last: false }) => {
+                if offset == 0 {
+                    sequence.first = self.current.places.first;
                 }
+                sequence.begin(offset, self.current.span.began, header.xid(), payload);
+                sequence.put(offset, payload);
+                sequence.keep(&self.current.parts);
+                false
+            }
+            Ok(v2::Part::Payload { offset, is_last: true }) => {
+                sequence.begin(offset, self.current.span.began, header.xid(), payload);
+                if offset > 0 {
+                    self.current.earlier_parts = Some(sequence.first);
+                }
+                self.current.span.began = sequence.began;
+                sequence.keep(&self.current.parts);
+                self.current.parts = sequence.take_parts();
+                message.earlier = sequence.end(offset).map(Box::new);
+                true
+            }
+            Ok(v2::Part::Nothing) => true,
+            Ok(v2::Part::Discard) if header.error().is_some() => {
+                message.dropped = Some(Dropped::ErrorWithFlags);
+                false
+            }
+            Ok(v2::Part::Discard) => {
+                message.dropped = Some(Dropped::OfDroppedSequence);
+                false
+            }
+            Err(error) => {
+                message.dropped = Some(Dropped::Misplaced(error));
+                false
+            }
         }
-        header::PayloadPlace::Chunk => {
-            let chunks = decoded.header.chunks().unwrap_or_default();
-            let has_chunks = !chunks.is_empty() || !decoded.header.call_chunk().is_empty();
-            prefix.credit > 0 && has_chunks && decoded.payload.is_empty()
-        }
-        _ => false,
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 use rpcrdma::v2::Family;
 
 use super::arrivals::Arrivals;
-use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::clocks::{self, Clocks};
 use super::coverage::Coverage;
@@ -16,14 +15,13 @@ use super::memory::Memory;
 use super::owners::Recoveries;
 use super::reads::AskedRead;
 use super::replies::Replies;
-use super::sequence::Sequence;
-use super::step_log::SendPart;
+use super::sends::Sends;
 use super::unmatched::Unplaced;
 use super::watch::Watch;
 use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::handler::CongestionSign;
-use crate::carrier::operation::{Origin, Places, Side, Sides, Stamp};
+use crate::carrier::operation::{Origin, Side, Sides, Stamp};
 use crate::carrier::table::Map;
 use crate::event::{Event, Lost, Opened};
 use crate::file::{SetBacks, Time};
@@ -100,17 +98,7 @@ pub(crate) struct Session {
     pub(crate) family: Option<Family>,
     /// True if version 2 was seen, but not the wire format of version 2.
     pub(super) undecided: bool,
-    /// The XID of the last message of each end that belongs to no RPC, or to an RPC that the end began and did not
-    /// complete (version 2): an error may refuse that message.
-    pub(super) without_rpc: Sides<Option<u32>>,
-    pub(super) assemblies: Sides<Assembly>,
-    /// Frames of the current message. For a Payload stream in several Sends (version 2), the frames of all Sends.
-    pub(super) span: Span,
-    /// The packets of the current message, if kept.
-    pub(super) parts: Vec<SendPart>,
-    /// For a Payload stream in several Sends (version 2): the place of the first Send.
-    pub(super) earlier_parts: Option<u64>,
-    pub(super) sequences: Sides<Sequence>,
+    pub(super) sends: Sends,
     pub(super) calls: BTreeMap<u64, Call>,
     /// The calls and replies of each end that the other end has not acknowledged.
     pub(super) arrivals: Box<Sides<Arrivals>>,
@@ -133,8 +121,6 @@ pub(crate) struct Session {
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unmatched_transfers: u64,
     pub(super) watch: Watch,
-    /// Places of the current message in what the sender sends.
-    pub(super) places: Places,
     pub(super) recoveries: Recoveries,
     /// Replies of each end that the other end may refuse; `None` while nobody asks.
     pub(super) replies: Option<Box<Sides<Replies>>>,
@@ -160,8 +146,8 @@ impl Session {
             self.recoveries.is_wanted = context.transactions || context.recovery;
             self.data_flows.is_wanted = self.recoveries.is_wanted;
             self.keeps = connection.carrier == Carrier::Iwarp;
-            for side in [Side::Active, Side::Passive] {
-                self.assemblies.get_mut(side).keeps_parts = context.steps.is_any() || context.placements;
+            if context.steps.is_any() || context.placements {
+                self.sends.keep_parts();
             }
             let Sides { active, passive } = connection.ends;
             if connection.set_up && !self.watch.passed_over {
@@ -243,17 +229,14 @@ impl Session {
 
     /// Octets of memory taken by what waits.
     pub(crate) fn held(&self) -> usize {
-        let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
-        let sequences = self.sequences.active.held() + self.sequences.passive.held();
         let recoveries = self.recoveries.held();
         let arrivals = self.arrivals.active.held() + self.arrivals.passive.held();
         self.held
             + recoveries
             + arrivals
-            + assemblies
+            + self.sends.held()
             + self.clocks.held()
             + self.joined.as_ref().map_or(0, |_| Joined::held())
-            + sequences
             + self.reads.len() * size_of::<AskedRead>()
     }
 }
