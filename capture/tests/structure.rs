@@ -569,7 +569,7 @@ fn files_in_circles<'a>(files: &BTreeMap<&'a Module, TypeMethods>) -> Vec<&'a Mo
 }
 
 /// Types whose files call each other's methods in a circle, with the number of files in circles. Numbers only go down.
-const CIRCLES: [(&str, &str, usize); 2] = [("capture/dissector", "Session", 6), ("capture/answers", "Judgement", 3)];
+const CIRCLES: [(&str, &str, usize); 1] = [("capture/answers", "Judgement", 3)];
 
 #[test]
 fn no_file_of_a_type_calls_one_that_calls_it() {

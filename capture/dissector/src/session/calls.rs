@@ -1,124 +1,102 @@
-//! The calls that wait, and the replies to waiting calls.
+//! Calls that wait for their replies, the memory that the calls advertise, and the data that moves through that memory.
 
-use super::call::{Call, Followed};
-use super::memory::SegmentPlace;
-use super::reply::Reply;
-use super::rpc_end::{ConcludedCall, ReplyMessage};
-use super::state::{CALLS, Context, Session};
-use super::step_log::StepLog;
-use super::timeline::Timeline;
-use crate::carrier::connection::Connection;
-use crate::carrier::operation::{MemoryAddress, Places, Side};
-use crate::nfs::Procedure;
-use crate::rpc::credits::CreditWaitUnknown;
-use crate::rpc::describe::{self, Described, DescribedCall};
-use crate::rpc::header::{Dialect, read_chunks, write_lengths};
-use crate::rpc::joined_wait::JoinedWait;
-use crate::rpc::message::{Captured, Detail, Message};
-use crate::rpc::phases::NotTimed;
-use crate::rpc::properties::Direction;
-use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeBounds;
 
-impl Session {
-    /// Records a call. Returns the message of the call with what is known about the call.
-    pub(super) fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
-        let requester = message.sender;
-        let mut description = None;
-        let mut way = self.way;
-        way.reverse = self.client == Some(requester.other());
-        if let Some((msgp, payload, chunks)) = message.msgp() {
-            message.padding = msgp.padding_of_call(payload, way, &read_chunks(&chunks));
-        }
-        if let Ok(decoded) = message.decode() {
-            let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
-            description = describe::call(&message.stream(&decoded), way, &reads);
-            if let Some(DescribedCall { called, described }) = &mut description {
-                if message.padding.is_none() {
-                    described.forget_body();
-                }
-                if matches!(called.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
-                    self.client.get_or_insert(requester);
-                }
-                self.way.announce(described);
-            }
-        }
-        let described = description.as_ref().map(|call| &call.described);
-        message.rpc = described.map(|described| described.rpc.clone());
-        let detail = context.operations.then(|| {
-            let walked = described.map(Described::to_walked);
-            Box::new(Detail { walked, ..self.watch.detail(Direction::Call) })
-        });
-        let steps = context.steps.includes(message.xid()).then(|| {
-            let mut steps = StepLog::new();
-            steps.add_send(requester, Step::Call, &self.sends.current.parts);
-            steps
-        });
-        let timeline = Timeline::new(self.sends.current.span, steps);
-        let mut call = Call::new(message.clone(), timeline, description, way, context.transactions);
-        if self.replaces(&mut call, context) {
-            self.wait(call, context);
-        } else {
-            self.credits.get_mut(requester).hide(message.stamp.time);
-        }
-        message.detail = detail;
-        message
+use super::call::{Call, PlacedPacket};
+use super::memory::{Access, Memory, SegmentOffset, SegmentPlace};
+use super::reads::AskedRead;
+use crate::carrier::operation::{MemoryAddress, Side, Sides};
+use crate::carrier::table::Map;
+use crate::rpc::message::Message;
+
+/// The most calls of one end that wait for their replies; past that, the oldest is given up. There are far fewer
+/// credits.
+pub(super) const CALLS: usize = 4096;
+/// The most Read requests whose data may still come.
+const READS: usize = 256;
+
+/// Calls of both ends that wait. A reply that the responder provides waits as a call does.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// Calls by their numbers, which count all calls of the connection.
+    calls: BTreeMap<u64, Call>,
+    last: u64,
+    /// Calls by XID and by the end that called.
+    xids: Sides<Map<u32, u64>>,
+    /// Replies in memory that the requester reads, by the sending end.
+    provided: Sides<Map<u32, u64>>,
+    memory: Sides<Memory>,
+    reads: VecDeque<AskedRead>,
+    /// Octets of memory that the calls take.
+    held: usize,
+    /// `true` to record which frames moved Payload streams.
+    pub(super) keeps_placements: bool,
+}
+
+impl Calls {
+    /// Returns the number of the last call.
+    pub(super) const fn last(&self) -> u64 {
+        self.last
     }
 
-    /// Returns true if `call` may wait. An earlier call with the same XID is then given up. A call that can be carried
-    /// out does not make way for one that cannot.
-    pub(super) fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
-        let xids = self.xids.get(call.message.sender);
-        let before = call.message.rdma_xid().and_then(|xid| xids.get(&xid)).copied();
-        let can_wait = |id| self.calls.get(&id).is_some_and(|before| call.is_empty() && !before.is_empty());
-        if before.is_some_and(can_wait) {
-            return false;
-        }
-        before.into_iter().for_each(|before| self.supersede(before, call, context));
-        true
+    /// Returns the oldest call that waits.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.calls.first_key_value().map(|(id, _)| *id)
     }
 
-    /// Gives up a waiting call whose XID is used by a new call. The responder may still serve the old call. If the new
-    /// call is a copy, what was moved for the old call is in the memory of the new one, and the data that was asked for
-    /// comes there.
-    fn supersede(&mut self, id: u64, call: &mut Call, context: &mut Context<'_>) {
-        let Some(mut before) = self.take(id) else { return };
-        self.forget_credit(id, &before);
-        call.is_repeated = true;
-        self.watch.supersede(&before);
-        if call.is_copy_of(&before) {
-            call.inherit(&mut before);
-            let places = self.reads.iter_mut().map(|read| &mut read.place);
-            places.filter(|place| place.call == id).for_each(|place| place.call = self.last_call + 1);
-        }
-        self.unanswered(id, before, WaitEnd::Repeated, context);
+    /// Returns true if more calls wait than are kept.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.calls.len() > CALLS
     }
 
-    pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
-        let (Some(xid), requester) = (call.message.rdma_xid(), call.message.sender) else { return };
-        self.last_call += 1;
-        let id = self.last_call;
-        call.sent = self.watch.progress.sent;
-        call.shows_reply = self.coverage.is_heard(requester.other());
-        if context.operations {
-            self.shared(&call, xid, context);
-        }
-        let is_wanted = context.transactions || context.operations;
-        let may_lack = self.unplaced.may_be_for(&call);
-        call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
-        call.timeline.sent(self.sent(requester, self.sends.current.places, self.sends.current.span.ended));
-        if call.answers.is_none() {
-            call.timeline.watch_from(self.data_flows.times(requester.other()), self.sends.current.span.ended.time);
-        }
-        if call.message.is_broken() || may_lack {
-            call.timeline.refuse(NotTimed::Missed);
-        } else if call.is_repeated {
-            call.timeline.refuse(NotTimed::SameXid);
-        }
-        if is_wanted && call.shows_reply && !call.is_repeated && !may_lack {
-            call.followed = Followed::Since(self.unplaced.counts());
-        }
-        let memory = self.memory.get_mut(requester);
+    pub(super) fn get(&self, id: u64) -> Option<&Call> {
+        self.calls.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Call> {
+        self.calls.get_mut(&id)
+    }
+
+    /// Returns the calls whose numbers are in a range, in the order of the numbers.
+    pub(super) fn range(&self, range: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, &Call)> {
+        self.calls.range(range).map(|(id, call)| (*id, call))
+    }
+
+    /// Returns all calls that wait.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Call> {
+        self.calls.values_mut()
+    }
+
+    /// Changes a call with `change`, which also gets the memory that all calls take, in octets.
+    pub(super) fn change<T>(&mut self, id: u64, change: impl FnOnce(&mut Call, &mut usize) -> T) -> Option<T> {
+        self.calls.get_mut(&id).map(|call| change(call, &mut self.held))
+    }
+
+    /// Returns the call of an end with this XID.
+    pub(super) fn find(&self, requester: Side, xid: u32) -> Option<u64> {
+        self.xids.get(requester).get(&xid).copied()
+    }
+
+    /// Returns the reply with this XID that an end provides in memory.
+    pub(super) fn find_provided(&self, responder: Side, xid: u32) -> Option<u64> {
+        self.provided.get(responder).get(&xid).copied()
+    }
+
+    /// Returns true if a call of an end waits.
+    pub(super) fn has_any(&self, requester: Side) -> bool {
+        !self.xids.get(requester).is_empty()
+    }
+
+    /// Returns a number for the next call.
+    pub(super) const fn number(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// Advertises the memory of a call.
+    pub(super) fn advertise(&mut self, id: u64, call: &mut Call) {
+        let memory = self.memory.get_mut(call.message.sender);
         let mut others = Vec::new();
         for (index, segment) in call.segments.iter().enumerate() {
             let place = SegmentPlace { call: id, segment: index };
@@ -129,41 +107,19 @@ impl Session {
             call.shares_memory();
         }
         others.iter().for_each(|other| self.calls.get_mut(other).into_iter().for_each(Call::shares_memory));
-        let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
-        named.get_mut(requester).insert(xid, id);
-        if call.answers.is_none() {
-            let (began, sent) = (call.timeline.began.time, call.message.stamp.time);
-            let account = self.credits.get_mut(requester);
-            call.credit_wait = match call.message.dialect {
-                Dialect::Version1 => account.call(began, sent),
-                Dialect::Version2(_) | Dialect::Version2Unknown => account.call_v2(sent),
-            };
-            // The reply or grant that a call waited for came after the call before it.
-            let frame = call.message.stamp.frame;
-            let before = core::mem::replace(self.last_call_frame.get_mut(requester), frame);
-            if call.credit_wait.is_ok() && context.set_backs.is_between(before, frame) {
-                call.credit_wait = Err(CreditWaitUnknown::ClockSetBack);
-            }
-        }
-        if self.clocks.is_late(call.message.stamp.frame) {
-            call.timeline.refuse(NotTimed::OutOfOrder);
-        }
-        self.held += call.held();
-        self.calls.insert(id, call);
-        self.own_for(requester, self.sends.current.places.first, id);
-        self.await_acknowledgement(id, context);
-        if self.calls.len() > CALLS
-            && let Some((&oldest, _)) = self.calls.first_key_value()
-        {
-            self.give_up(oldest, WaitEnd::GivenUp, context);
-        }
     }
 
-    /// Removes a call from the waiting calls; the memory of the call is no longer advertised.
-    pub(super) fn take(&mut self, id: u64) -> Option<Call> {
-        let mut call = self.calls.remove(&id)?;
-        let requester = call.message.sender;
-        let memory = self.memory.get_mut(requester);
+    /// Adds a call that waits under this XID.
+    pub(super) fn insert(&mut self, id: u64, xid: u32, call: Call) {
+        self.named(&call).insert(xid, id);
+        self.held += call.held();
+        self.calls.insert(id, call);
+    }
+
+    /// Removes a call; the memory of the call is no longer advertised.
+    pub(super) fn remove(&mut self, id: u64) -> Option<Call> {
+        let call = self.calls.remove(&id)?;
+        let memory = self.memory.get_mut(call.message.sender);
         let mut handles: Vec<u32> = call.segments.iter().map(|segment| segment.handle).collect();
         handles.sort_unstable();
         handles.dedup();
@@ -172,213 +128,138 @@ impl Session {
         }
         if let Some(xid) = call.message.rdma_xid() {
             // It is the only waiting call with its XID: the one before it was given up.
-            let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
-            named.get_mut(requester).remove(&xid);
+            self.named(&call).remove(&xid);
         }
         self.held -= call.held();
-        call.timeline.take(self.unplaced.count(), self.recoveries.unassigned);
-        call.followed = call.followed.until(self.unplaced.counts(), requester);
         Some(call)
     }
 
-    pub(super) fn give_up(&mut self, id: u64, end: WaitEnd, context: &mut Context<'_>) {
-        let Some(call) = self.take(id) else { return };
-        if end == WaitEnd::GivenUp {
-            self.forget_credit(id, &call);
-        }
-        self.watch.given_up |= call.may_be_served();
-        let requester = call.message.sender;
-        self.unanswered(id, call, end, context);
-        self.arrivals.get_mut(requester).forget(id);
+    /// Returns the names of the calls of the same end and kind.
+    const fn named(&mut self, call: &Call) -> &mut Map<u32, u64> {
+        let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
+        named.get_mut(call.message.sender)
     }
 
-    /// Counts a call that is not followed any more as hidden: the call may still wait.
-    pub(super) fn forget_credit(&mut self, id: u64, call: &Call) {
-        let (credits, time) = (self.credits.get_mut(call.message.sender), self.sends.current.span.ended.time);
-        if call.answers.is_none() {
-            credits.end(id, time);
-            credits.hide(time);
-        }
+    /// Returns the memory of an end that an RDMA operation aims at, if the memory belongs to a call that `is_meant`, or
+    /// to any other that `may_be_meant`.
+    pub(super) fn find_memory(
+        &self,
+        owner: Side,
+        memory: MemoryRange,
+        is_meant: impl Fn(&Call) -> bool,
+        may_be_meant: bool,
+    ) -> Option<SegmentOffset> {
+        let MemoryRange { access, address, length } = memory;
+        let memory = self.memory.get(owner);
+        let found = memory.find(access, address, length, |id| self.calls.get(&id).is_some_and(&is_meant));
+        found.or_else(|| memory.find(access, address, length, |_| may_be_meant))
     }
 
-    /// Ends a call that was not answered.
-    fn unanswered(&self, id: u64, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
-        let delivery = self.delivery(id, &call);
-        let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
-        if !self.coverage.has_spoken(call.requester().other()) {
-            waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
-        } else if self.clocks.are_two() {
-            waiting.owed = Owed::Unknown(OwedUnknown::TwoClocks);
-        } else if matches!(end, WaitEnd::Capture | WaitEnd::Disconnected { .. })
-            && matches!(waiting.owed, Owed::Reply | Owed::Nothing)
-            && self.is_writing_in_vain(&call)
+    /// Returns the frame in which the other end invalidated a handle that a call advertises, if any.
+    pub(super) fn invalidated(&self, owner: Side, handle: u32, call: u64) -> Option<u64> {
+        self.memory.get(owner).invalidated(handle, call)
+    }
+
+    /// Records the handle that a message invalidates.
+    pub(super) fn invalidate(&mut self, message: &Message) {
+        let Some(handle) = message.invalidates else { return };
+        self.memory.get_mut(message.sender.other()).invalidate(handle, message.stamp.frame);
+    }
+
+    /// Returns a handle that a new call shares with a call that waits, and that call.
+    pub(super) fn shared_handle(&self, call: &Call) -> Option<SharedHandle<'_>> {
+        let memory = self.memory.get(call.message.sender);
+        let mut handles = call.segments.iter().map(|segment| segment.handle);
+        let (handle, id) = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last)?)))?;
+        Some(SharedHandle { handle, id, call: self.calls.get(&id)? })
+    }
+
+    /// Records a Read request for data of a call.
+    pub(super) fn ask(&mut self, read: AskedRead) {
+        if self.reads.len() == READS {
+            self.reads.pop_front();
+        }
+        self.reads.push_back(read);
+    }
+
+    /// Takes a response with so many octets of a Read request, from `at` on. Returns the request.
+    pub(super) fn answer_read(&mut self, request: u64, place: u64, at: u64, octets: usize) -> Option<AskedRead> {
+        let read = self.reads.iter_mut().rev().find(|read| read.request == request)?;
+        read.note(place, at, octets);
+        Some(*read)
+    }
+
+    /// Returns true if the response at this place is the last to a Read request for a call.
+    pub(super) fn ends_read(&self, call: u64, place: u64) -> bool {
+        self.reads.iter().rev().any(|read| read.ends_with(call, place))
+    }
+
+    /// Makes the Read requests for a call requests for the next call, which is a copy of the call.
+    pub(super) fn pass_on_reads(&mut self, call: u64) {
+        let places = self.reads.iter_mut().map(|read| &mut read.place);
+        places.filter(|place| place.call == call).for_each(|place| place.call = self.last + 1);
+    }
+
+    /// Forgets the Read requests whose data may still come.
+    pub(super) fn forget_reads(&mut self) {
+        self.reads.clear();
+    }
+
+    /// Records the packet that moved octets of a Payload stream, if that is wanted.
+    pub(super) fn place(&mut self, place: SegmentPlace, packet: PlacedPacket, at: u64, length: usize) {
+        if self.keeps_placements
+            && let Some(call) = self.calls.get_mut(&place.call)
         {
-            waiting.owed = Owed::Unknown(OwedUnknown::WriteArrival);
-        }
-        // Data that was not moved yet may still be moved.
-        let is_to_end = matches!(end, WaitEnd::Capture | WaitEnd::Disconnected { .. }) && call.answers.is_none();
-        let knows_requests = is_to_end && call.followed != Followed::No;
-        call.followed = if knows_requests { Followed::Requests } else { Followed::No };
-        if call.answers.is_none() || !call.is_read() {
-            call.timeline.refuse(NotTimed::ReplyMissing);
-        }
-        if call.is_doubtful {
-            call.forget();
-        }
-        if call.answers.is_some() && !call.is_read() {
-            return self.unread(call, waiting, context);
-        }
-        if call.answers.is_some() || call.is_reply() {
-            return self.conclude(call, context);
-        }
-        let xid = call.message.xid();
-        if context.transactions {
-            let transaction = ConcludedCall::new(Some(call), None, xid);
-            context.ended(transaction.map(|ConcludedCall { transaction, timeline }| {
-                let steps = timeline.and_then(|mut timeline| timeline.steps());
-                Transaction { waiting: Some(waiting), steps, ..transaction }
-            }));
+            self.held += call.place(place.segment, packet, at, length as u64);
         }
     }
 
-    /// Returns true if the responder retransmitted RDMA Writes that nothing acknowledges: the responder may be unable
-    /// to send the reply.
-    fn is_writing_in_vain(&self, call: &Call) -> bool {
-        let arrivals = self.arrivals.get(call.requester().other());
-        let is_last = matches!(call.responder_last, Some(LastStep { step: Step::Write, .. }));
-        is_last && call.timeline.sent_again().is_some_and(|place| !arrivals.is_acknowledged(Places::one(place)))
-    }
-
-    /// Returns the state of a call's delivery to the responder.
-    fn delivery(&self, id: u64, call: &Call) -> Delivery {
-        if call.is_accepted || call.responder_last.is_some() {
-            return Delivery::Accepted;
+    /// Puts data into the memory of a segment; `count` gets the call of the segment, and the memory used by calls in
+    /// octets.
+    pub(super) fn put(&mut self, place: SegmentPlace, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
+        let Some(call) = self.calls.get_mut(&place.call) else { return };
+        count(call, &mut self.held);
+        if call.overflowed {
+            return;
         }
-        self.arrivals.get(call.message.sender).delivery(id).unwrap_or(Delivery::Unknown)
-    }
-
-    /// Assigns a reply to a call. Returns the message of the reply with what is known about the reply.
-    pub(super) fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
-        let xid = message.xid();
-        let id = self.xids.get(message.sender.other()).get(&xid).copied();
-        if context.operations {
-            self.note_reply(&message, id);
-        }
-        if let Some(id) = id {
-            self.own_for(message.sender, self.sends.current.places.first, id);
-            // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
-            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
-            if let Some(call) = self.calls.get_mut(&id) {
-                call.timeline.reply(self.sends.current.span);
-                let (requester, responder) = (message.sender.other(), message.sender);
-                let [requester, responder] = [requester, responder].map(|end| self.data_flows.times(end));
-                call.timeline.watch(requester, responder, self.sends.current.span.ended.time);
-            }
-            self.settle(message.sender, self.sends.current.places, context);
-        } else if self.joined.is_some() {
-            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
-        }
-        let account = self.credits.get_mut(message.sender.other());
-        let before = *account;
-        account.answer(id, message.credits(), message.stamp.time);
-        let mut call = id.and_then(|id| self.take(id));
-        if let Some(call) = &mut call {
-            call.timeline.log_send(message.sender, Step::Reply, &self.sends.current.parts);
-            if message.captured == Captured::Head {
-                call.timeline.refuse(NotTimed::ReplyMissing);
-            } else if message.is_broken() {
-                call.timeline.refuse(NotTimed::Missed);
-            }
-            // If the reply was captured before its call, so may be what was moved, when no call was known that it was for.
-            if message.stamp.frame < call.message.stamp.frame {
-                call.followed = Followed::No;
-            }
-        }
-        let mut long = None;
-        if let Some(call) = &mut call
-            && call.described.is_none()
-        {
-            long = call.describe_long();
-            call.described.iter().for_each(|described| self.way.announce(described));
-        }
-        if let Some(call) = call.take_if(|_| message.provides_payload()) {
-            return self.provide(message, call, long, context);
-        }
-        if let Some((msgp, payload, chunks)) = message.msgp() {
-            let written = write_lengths(&chunks);
-            let called = call.as_ref().and_then(|call| call.called.as_ref());
-            message.padding = called.and_then(|called| msgp.padding_of_reply(payload, called, &written));
-        }
-        let reply = Reply::new(&message, call.as_mut());
-        let rpc = reply.rpc().or_else(|| call.as_ref().and_then(Call::reply));
-        message.rpc = rpc;
-        if context.operations {
-            message.detail = Some(Box::new(self.answered(call.as_ref(), long, &reply)));
-        }
-        let is_stray = call.is_none() && message.error().is_some();
-        if context.transactions && !is_stray {
-            let ended = ConcludedCall::new(call, Some(ReplyMessage { message: &message, reply }), xid);
-            match (ended, id) {
-                (Some(ConcludedCall { transaction, timeline: Some(timeline) }), Some(id)) => {
-                    self.await_end(&message, id, transaction, timeline, before, context);
-                }
-                (Some(ConcludedCall { transaction, .. }), None) => match self.joined_wait(message.sender) {
-                    Some(joined) => {
-                        let transaction = Transaction { joined: Some(joined), ..transaction };
-                        self.await_joined(&message, transaction, before, context);
-                    }
-                    None => context.ended(Some(transaction)),
-                },
-                (ended, _) => context.ended(ended.map(|ended| ended.transaction)),
-            }
-        }
-        message
-    }
-
-    /// Returns the least that an RPC without a call waited whose reply is looked at. Of more calls than can wait at a time, none was sent
-    /// before the capture.
-    fn joined_wait(&self, responder: Side) -> Option<Box<JoinedWait>> {
-        let joined = self.joined.as_ref().filter(|_| self.last_call <= CALLS as u64)?;
-        joined.wait(responder, self.sends.current.span, self.sends.current.places)
-    }
-
-    /// Ends the session: calls that wait will not be answered.
-    pub(crate) fn finish(&mut self, connection: &Connection, end: WaitEnd, context: &mut Context<'_>) {
-        self.abandon(connection, context);
-        self.settle_all(context);
-        self.settle_replies(end, context);
-        self.finish_refused(end, context);
-        while let Some((&id, _)) = self.calls.first_key_value() {
-            self.give_up(id, end, context);
+        if let Some(segment) = call.segments.get_mut(place.segment).filter(|segment| segment.is_kept) {
+            // An RDMA operation must stay within its segment; what does not is not the call's data.
+            let room = u64::from(segment.length).saturating_sub(at);
+            let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
+            self.held += segment.data.put(at, data);
         }
     }
 
-    /// Releases about `excess` octets: the data of the oldest calls, and if that is not enough, the calls.
-    pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
-        let enough = self.held().saturating_sub(excess);
-        self.settle_all(context);
-        if self.held() > enough {
-            self.settle_replies(WaitEnd::GivenUp, context);
-        }
-        let mut held = self.held();
+    /// Releases the data of the oldest calls, at least so many octets if there are as many.
+    pub(super) fn release(&mut self, excess: usize) {
+        let mut freed = 0;
         for call in self.calls.values_mut().filter(|call| !call.overflowed) {
-            if held <= enough {
+            if freed >= excess {
                 break;
             }
-            held -= call.overflow();
+            freed += call.overflow();
         }
-        self.held -= self.held() - held;
-        while self.held() > enough
-            && let Some((&oldest, _)) = self.calls.first_key_value()
-        {
-            self.give_up(oldest, WaitEnd::GivenUp, context);
-        }
-        if self.held() > enough {
-            self.reads.clear();
-            [Side::Active, Side::Passive].into_iter().for_each(|end| self.sends.forget_sequence(end));
-            self.joined = None;
-            self.clocks.forget_packets();
-            self.abandon(connection, context);
-        }
+        self.held -= freed;
     }
+
+    /// Returns the octets of memory taken by what waits.
+    pub(super) fn held(&self) -> usize {
+        self.held + self.reads.len() * size_of::<AskedRead>()
+    }
+}
+
+/// Memory that an RDMA operation uses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MemoryRange {
+    pub(super) access: Access,
+    pub(super) address: MemoryAddress,
+    pub(super) length: u64,
+}
+
+/// A handle that a call advertises, and that another call uses too.
+#[derive(Debug)]
+pub(super) struct SharedHandle<'a> {
+    pub(super) handle: u32,
+    pub(super) id: u64,
+    pub(super) call: &'a Call,
 }

@@ -88,7 +88,7 @@ impl Session {
 
     /// Returns true for an RDMA_DONE of a reply that the requester asked to read and has not read completely.
     fn is_early_done(&self, from: Side, xid: u32) -> bool {
-        let provided = self.provided.get(from.other()).get(&xid).and_then(|id| self.calls.get(id));
+        let provided = self.calls.find_provided(from.other(), xid).and_then(|id| self.calls.get(id));
         provided.is_some_and(Call::is_pulled)
     }
 
@@ -127,19 +127,19 @@ impl Session {
 
     /// Returns true if a call was not seen, or if some of the data that the call asked for with chunks was not seen.
     fn lacks_call(&self, requester: Side, xid: u32) -> bool {
-        let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
+        let call = self.calls.find(requester, xid).and_then(|id| self.calls.get(id));
         call.is_none_or(Call::is_pulled)
     }
 
     /// Returns true if a call of an end waits, and has offered this Reply chunk.
     fn offers(&self, requester: Side, xid: u32, chunk: &WriteChunk<'_>) -> bool {
-        let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
+        let call = self.calls.find(requester, xid).and_then(|id| self.calls.get(id));
         call.is_some_and(|call| call.offers(chunk))
     }
 
     /// Returns true if a call of an end waits.
     pub(super) fn waits(&self, requester: Side, xid: u32) -> bool {
-        self.xids.get(requester).contains_key(&xid)
+        self.calls.find(requester, xid).is_some()
     }
 }
 

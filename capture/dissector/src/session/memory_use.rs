@@ -2,6 +2,7 @@
 //! ([`Config::operations`](crate::dissector::Config::operations)).
 
 use super::call::Call;
+use super::calls::SharedHandle;
 use super::memory::{Access, SegmentOffset, SegmentPlace};
 use super::replies::UNMATCHED;
 use super::reply::Reply;
@@ -11,7 +12,7 @@ use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::operation::{MemoryAddress, Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::rpc::describe::Described;
-use crate::rpc::message::{Beginning, Detail, Message};
+use crate::rpc::message::{Beginning, Detail};
 use crate::rpc::properties::Direction;
 
 impl Session {
@@ -28,7 +29,7 @@ impl Session {
                 let kind = MemoryUseKind::Refused { write, offset, xid, invalidated, other };
                 self.tell(owner, stamp, handle, kind, known, context);
             }
-            let calls = self.calls.values_mut().filter(|call| known && call.message.sender == owner);
+            let calls = self.calls.iter_mut().filter(|call| known && call.message.sender == owner);
             calls.for_each(|call| call.refuse(self.unplaced.counts()));
         }
     }
@@ -71,7 +72,7 @@ impl Session {
         self.watch.aims.get_mut(operation.from).push(operation.places.first, Aim::Outside);
         let access = if write { Access::Write } else { Access::Read };
         let inside = inside.and_then(|place| {
-            let call = self.calls.get(&place.call)?;
+            let call = self.calls.get(place.call)?;
             let segment = call.segments.get(place.segment)?;
             Some((call.message.prefix()?.xid, segment.offset, segment.length))
         });
@@ -102,10 +103,10 @@ impl Session {
             }
             _ => return,
         };
-        let Some(call) = self.calls.get(&place.call) else { return };
+        let Some(call) = self.calls.get(place.call) else { return };
         let xid = call.message.xid();
         if begins {
-            let invalidated = self.memory.get(operation.from.other()).invalidated(address.handle, place.call);
+            let invalidated = self.calls.invalidated(operation.from.other(), address.handle, place.call);
             let aimed = Aimed { stamp: operation.stamp, request, address, xid, invalidated, is_answered: false };
             self.watch.aims.get_mut(operation.from).push(operation.places.first, Aim::Segment(aimed));
         }
@@ -120,20 +121,10 @@ impl Session {
         }
     }
 
-    /// Records the handle that a message invalidates.
-    pub(super) fn invalidate(&mut self, message: &Message) {
-        let Some(handle) = message.invalidates else { return };
-        self.memory.get_mut(message.sender.other()).invalidate(handle, message.stamp.frame);
-    }
-
     /// Reports a handle that the call shares with one that waits.
     pub(super) fn shared(&self, call: &Call, xid: u32, context: &mut Context<'_>) {
         let owner = call.message.sender;
-        let memory = self.memory.get(owner);
-        let mut handles = call.segments.iter().map(|segment| segment.handle);
-        let found = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last_call)?)));
-        if let Some((handle, id)) = found
-            && let Some(waiting) = self.calls.get(&id)
+        if let Some(SharedHandle { handle, id, call: waiting }) = self.calls.shared_handle(call)
             && let Some(other) = waiting.message.prefix()
         {
             // If its reply was missed, or captured before the call, the other call no longer waits.

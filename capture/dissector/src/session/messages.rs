@@ -80,7 +80,7 @@ impl Session {
             }
         }
         message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));
-        self.invalidate(&message);
+        self.calls.invalidate(&message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
             message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
@@ -91,7 +91,7 @@ impl Session {
         if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take(id)?))) {
             self.forget_credit(id, &provided);
             provided.timeline.log_send(sender, Step::Done, &self.sends.current.parts);
-            self.conclude(provided, context);
+            provided.conclude(context);
         }
     }
 

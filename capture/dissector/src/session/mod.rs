@@ -1,22 +1,25 @@
 //! One connection as seen by RPC-over-RDMA: messages, the memory that calls advertise, and the calls that wait.
 //!
 //! ```text
-//! operations ─┬─→ messages ─→ sends ─→ direction ─→ calls ─→ rpc_end
-//!             └─→ memory, call                     └ reply
+//! session_end ─┐           ┌─→ sends, direction
+//! operations ──┴→ messages ┼─→ call_messages ──┬─→ call_waits ─→ recovery ─→ returned_credits
+//!                          └─→ reply_messages ─┴─→ provided_replies, reply, rpc_end
 //! ```
-//! - `timeline` divides the time of a call into phases.
-//! - `recovery` assigns lost packets to calls.
-//! - `credits` measures how long there was no credit for a call, and `returned_credits` notes when a reply returned a credit.
-//! - `step_log` records what both ends did for a call.
-//! - `coverage` and `unmatched` note what the capture lacks.
+//! These files are the methods of [`Session`], which receives the operations of both ends and directs its components. Each calls
+//! only methods of those after it. Components own their fields and know no session:
+//! - `sends` joins the parts of Sends and of Payload streams; `assembly` and `sequence` keep the parts.
+//! - `calls` keeps the calls that wait and their `memory`; a `call` keeps what moves for it, a `timeline` divides its time into
+//!   phases, and a `step_log` records what both ends did for it.
+//! - `owners` knows the call of each packet, and the indications of loss that wait for theirs.
 //! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
-//! - `memory_use` tells the checker how memory is used.
+//! - `credits` measures how long there was no credit for a call.
+//! - `coverage` and `unmatched` note what the capture lacks.
+//! - `data_flow` measures the pauses and the rate of the data that each end sends by RDMA.
 //! - `clocks` keeps round trips and the order of acknowledgements; `seen_twice` compares what both ends saw, if the file
 //!   holds the packets of both ends.
-//! - `data_flow` measures the pauses and the rate of the data that each end sends by RDMA.
-//! - `refusals` finds the `replies` for which the requester had no Receive.
+//! - `watch` remembers the memory that ended calls advertised, for the checker; `memory_use` reports the use.
+//! - `replies` remembers the replies for which the requester had no Receive; `refusals` reports them.
 //! - `joined_wait` gives the minimum wait of an RPC whose call was sent before the capture.
-//! - `tries` ends calls that the client makes again on another connection.
 //!
 //! A client chooses the program number for callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. Without such a number, the session takes a transient program number
@@ -25,6 +28,8 @@
 mod arrivals;
 mod assembly;
 mod call;
+mod call_messages;
+mod call_waits;
 mod calls;
 mod chunk;
 mod clocks;
@@ -44,17 +49,18 @@ mod recovery;
 mod refusals;
 mod replies;
 mod reply;
+mod reply_messages;
 mod returned_credits;
 mod rpc_end;
 mod seen_twice;
 mod sends;
 mod sequence;
+mod session_end;
 mod state;
 mod step_log;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod tries;
 mod unmatched;
 mod watch;
 

@@ -2,10 +2,11 @@
 
 use super::assembly::Part;
 use super::call::{Call, PlacedPacket};
+use super::calls::MemoryRange;
 use super::memory::{Access, SegmentOffset, SegmentPlace};
 use super::owners::Owner;
 use super::reads::AskedRead;
-use super::state::{Context, READS, Session};
+use super::state::{Context, Session};
 use super::timeline::{PacketTimes, ReadAnswer};
 use super::unmatched::Stray;
 use crate::carrier::connection::Connection;
@@ -148,15 +149,17 @@ impl Session {
                     self.own_for(from, places.first, place.call);
                 }
                 self.data_flows.send(operation, place.call, length);
-                self.put(place, at, data, |call, held| {
+                self.calls.put(place, at, data, |call, held| {
                     call.write_octets += length as u64;
                     call.responder_last = Some(LastStep { step: Step::Write, stamp });
                     call.timeline.write(stamp, operation.first_sent());
                     call.timeline.sent(sent);
                     call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
+                    // The reply may be in what was missed, and the memory in use by another call.
+                    call.is_doubtful |= self.coverage.lacks_after(call.message.sender.other(), place.call);
                 });
-                self.place(place, PlacedPacket { frame: stamp.frame, place: places.first }, at, length);
+                self.calls.place(place, PlacedPacket { frame: stamp.frame, place: places.first }, at, length);
             }
             OperationKind::ReadRequest { request, length, .. } => {
                 self.own_for(from, places.first, place.call);
@@ -180,10 +183,7 @@ impl Session {
         if at == 0 {
             self.watch.aims.get_mut(from.other()).answer(request);
         }
-        let read = self.reads.iter_mut().rev().find(|read| read.request == request).map(|read| {
-            read.note(places.first, at, length);
-            *read
-        });
+        let read = self.calls.answer_read(request, places.first, at, length);
         // Over InfiniBand, responses have the numbers of their request.
         if at == 0 && connection.carrier == Carrier::Iwarp {
             match read {
@@ -198,7 +198,7 @@ impl Session {
                 let sent = self.keeps.then(|| self.sent(from, places, stamp));
                 self.data_flows.send(operation, place.call, length);
                 let mut read_reply = None;
-                self.put(place, base + at, data, |call, held| {
+                self.calls.put(place, base + at, data, |call, held| {
                     // Responses come in the order of the requests, so what they skip was missed.
                     call.lacks_response |= call.read_octets != before + at;
                     call.read_octets += length as u64;
@@ -207,13 +207,14 @@ impl Session {
                     call.timeline.respond(answer, call.is_pulled(), PacketTimes { stamp, first_sent });
                     sent.into_iter().for_each(|sent| call.timeline.sent(sent));
                     let is_reply_read = call.answers.is_some() && call.is_read();
+                    call.is_doubtful |= self.coverage.lacks_after(call.message.sender.other(), place.call);
                     read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));
                 });
                 let packet = PlacedPacket { frame: stamp.frame, place: places.first };
-                self.place(place, packet, base + at, length);
+                self.calls.place(place, packet, base + at, length);
                 if answer.is_last {
                     self.data_flows.complete(from, request);
-                    let call = self.calls.get_mut(&place.call);
+                    let call = self.calls.get_mut(place.call);
                     call.into_iter().for_each(|call| call.watch_sender(&self.data_flows, stamp.time));
                 }
                 if let Some(((requester, xid), connection)) = read_reply.zip(self.number)
@@ -253,57 +254,26 @@ impl Session {
         let is_whole = connection.set_up && !self.coverage.lacks(requester);
         // They come from different ends, so never in one frame.
         let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
-        let memory = self.memory.get(requester);
-        let found = memory.find(access, address, length, |id| self.calls.get(&id).is_some_and(is_before));
-        found.or_else(|| memory.find(access, address, length, |_| is_whole))
+        self.calls.find_memory(requester, MemoryRange { access, address, length }, is_before, is_whole)
     }
 
     fn read(&mut self, operation: &Operation<'_>, request: u64, place: SegmentPlace, at: u64, length: u32) {
         let Operation { from, stamp, places, .. } = *operation;
-        let (mut before, sent) = (0, self.sent(from, places, stamp));
-        if let Some(call) = self.calls.get_mut(&place.call) {
-            before = call.asked_octets;
+        let sent = self.sent(from, places, stamp);
+        let before = self.calls.change(place.call, |call, held| {
+            let before = call.asked_octets;
             call.asked_octets += u64::from(length);
             call.responder_last = Some(LastStep { step: Step::ReadRequest, stamp });
             let packet = PacketRun::one(from, Some(Step::ReadRequest), stamp, u64::from(length));
-            call.timeline.log(packet, &mut self.held);
+            call.timeline.log(packet, held);
             call.timeline.ask(stamp, operation.first_sent());
             call.timeline.sent(sent);
             call.watch_sender(&self.data_flows, stamp.time);
-            call.moves(place.segment, at, u64::from(length), &mut self.held);
-        }
+            call.moves(place.segment, at, u64::from(length), held);
+            before
+        });
         self.data_flows.request(from.other(), request, stamp.time);
-        if self.reads.len() == READS {
-            self.reads.pop_front();
-        }
-        self.reads.push_back(AskedRead { request, place, at, before, length, last: None });
-    }
-
-    /// Records the packet that moved octets of a Payload stream, if that is wanted.
-    fn place(&mut self, place: SegmentPlace, packet: PlacedPacket, at: u64, length: usize) {
-        if self.keeps_placements
-            && let Some(call) = self.calls.get_mut(&place.call)
-        {
-            self.held += call.place(place.segment, packet, at, length as u64);
-        }
-    }
-
-    /// Puts data into the memory of a segment; `count` gets the call of the segment, and the memory used by calls in
-    /// octets.
-    pub(super) fn put(&mut self, place: SegmentPlace, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
-        let Some(call) = self.calls.get_mut(&place.call) else { return };
-        count(call, &mut self.held);
-        // The reply may be in what was missed, and the memory in use by another call.
-        call.is_doubtful |= self.coverage.lacks_after(call.message.sender.other(), place.call);
-        if call.overflowed {
-            return;
-        }
-        if let Some(segment) = call.segments.get_mut(place.segment).filter(|segment| segment.is_kept) {
-            // An RDMA operation must stay within its segment; what does not is not the call's data.
-            let room = u64::from(segment.length).saturating_sub(at);
-            let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
-            self.held += segment.data.put(at, data);
-        }
+        self.calls.ask(AskedRead { request, place, at, before: before.unwrap_or_default(), length, last: None });
     }
 }
 

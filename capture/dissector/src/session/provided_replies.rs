@@ -35,7 +35,7 @@ impl Session {
             let answers = Some(call.answered(long));
             message.detail = Some(Box::new(Detail { answers, ..self.watch.detail(Direction::Reply) }));
         }
-        let before = self.provided.get(message.sender).get(&xid).copied();
+        let before = self.calls.find_provided(message.sender, xid);
         before.into_iter().for_each(|before| self.give_up(before, WaitEnd::Repeated, context));
         let timeline = call.timeline.clone().provided();
         let mut provided = Call::new(message.clone(), timeline, None, call.way, context.transactions);
@@ -46,18 +46,30 @@ impl Session {
         message
     }
 
+    /// Returns the provided reply that a message ends; one whose call is not in the capture was taken for a call.
+    pub(super) fn done(&self, message: &Message) -> Option<u64> {
+        let prefix = message.prefix().filter(|prefix| prefix.procedure == Procedure::RDMA_DONE)?;
+        message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
+        let responder = message.sender.other();
+        let is_reply = |id: &u64| self.calls.get(*id).is_some_and(Call::is_reply);
+        let provided = self.calls.find_provided(responder, prefix.xid);
+        provided.or_else(|| self.calls.find(responder, prefix.xid).filter(is_reply))
+    }
+}
+
+impl Call {
     /// Ends a call whose reply was read from the responder's memory; the capture may lack the call.
-    pub(super) fn conclude(&self, mut provided: Call, context: &mut Context<'_>) {
-        let mut call = provided.answers.take().map(|call| *call);
-        call.iter_mut().for_each(|call| call.timeline = provided.timeline.clone());
-        let mut message = provided.message.clone();
+    pub(super) fn conclude(mut self, context: &mut Context<'_>) {
+        let mut call = self.answers.take().map(|call| *call);
+        call.iter_mut().for_each(|call| call.timeline = self.timeline.clone());
+        let mut message = self.message.clone();
         let xid = message.xid();
-        let reply = Reply::with_payload(&message, call.as_mut(), provided.rebuild());
+        let reply = Reply::with_payload(&message, call.as_mut(), self.rebuild());
         message.rpc = reply.rpc().or(message.rpc);
         if context.transactions {
             let transaction = ConcludedCall::new(call, Some(ReplyMessage { message: &message, reply }), xid);
             context.ended(transaction.map(|ConcludedCall { mut transaction, timeline }| {
-                transaction.read_octets += provided.read_octets;
+                transaction.read_octets += self.read_octets;
                 timeline.into_iter().for_each(|timeline| transaction.take_time(timeline, None));
                 transaction
             }));
@@ -65,10 +77,10 @@ impl Session {
     }
 
     /// Ends a call whose reply the responder provides, and the requester did not read: that is no answer.
-    pub(super) fn unread(&self, mut provided: Call, waiting: Waiting, context: &mut Context<'_>) {
-        let Some(mut call) = provided.answers.take().filter(|_| context.transactions) else { return };
-        let steps = provided.timeline.steps();
-        let responder = Some(LastStep { step: Step::Reply, stamp: provided.message.stamp });
+    pub(super) fn leave_unread(mut self, waiting: Waiting, context: &mut Context<'_>) {
+        let Some(mut call) = self.answers.take().filter(|_| context.transactions) else { return };
+        let steps = self.timeline.steps();
+        let responder = Some(LastStep { step: Step::Reply, stamp: self.message.stamp });
         let owed = match waiting.owed {
             Owed::Reply | Owed::Call(_) | Owed::Acknowledgement(_) => Owed::ReadReply,
             owed => owed,
@@ -79,14 +91,5 @@ impl Session {
         let xid = call.message.xid();
         let transaction = ConcludedCall::new(Some(*call), None, xid);
         context.ended(transaction.map(|ended| Transaction { waiting: Some(waiting), steps, ..ended.transaction }));
-    }
-
-    /// The provided reply that a message ends; one whose call is not in the capture was taken for a call.
-    pub(super) fn done(&self, message: &Message) -> Option<u64> {
-        let prefix = message.prefix().filter(|prefix| prefix.procedure == Procedure::RDMA_DONE)?;
-        message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
-        let (provided, xids) = (self.provided.get(message.sender.other()), self.xids.get(message.sender.other()));
-        let is_reply = |id: &&u64| self.calls.get(id).is_some_and(Call::is_reply);
-        provided.get(&prefix.xid).or_else(|| xids.get(&prefix.xid).filter(is_reply)).copied()
     }
 }

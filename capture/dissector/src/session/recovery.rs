@@ -49,7 +49,7 @@ impl Session {
         if !self.recoveries.is_wanted {
             return;
         }
-        let message = self.calls.get(&call).map(|call| &call.message);
+        let message = self.calls.get(call).map(|call| &call.message);
         let (xid, requester) = (message.map(Message::xid), message.map(|message| message.sender));
         let owner = Owner { first, call: Some(call), xid, requester };
         self.own(from, owner);
@@ -177,22 +177,9 @@ impl Session {
         let owners = self.recoveries.owners.get(of);
         let owner = owners.find(place).filter(|_| place < owners.known).copied();
         self.recoveries.unassigned += u64::from(owner.is_none() && shown != Sign::Discarded);
-        let known = owner.and_then(|owner| owner.call).and_then(|id| Some((id, self.calls.get_mut(&id)?)));
-        if let Some((id, call)) = known {
-            if let Sign::Recovery(kind) = shown {
-                call.timeline.recover(kind, again_for, stamp);
-                if let Some(operation) = operation.filter(|_| kind.is_sent_again()) {
-                    let is_last = || self.reads.iter().rev().any(|read| read.ends_with(id, place));
-                    let is_last = operation == OperationType::ReadResponse && is_last();
-                    let is_outstanding = call.is_pulled();
-                    call.timeline.repeat(&RepeatedPacket { operation, place, is_last, is_outstanding, stamp });
-                }
-                if kind.is_sent_again() && from != call.requester() {
-                    call.timeline.note_again(place);
-                }
-            }
-            let step = operation.map(|operation| step(operation, from == call.requester()));
-            call.timeline.log(PacketRun::shown(shown, Origin { from, stamp }, step), &mut self.held);
+        let id = owner.and_then(|owner| owner.call).filter(|id| self.calls.get(*id).is_some());
+        if let Some(id) = id {
+            self.recover_call(id, sign);
         } else if let Some((id, requester)) = owner.and_then(|owner| owner.call.zip(owner.requester)) {
             // The reply was sent, and did not arrive yet.
             self.arrivals.get_mut(requester.other()).change(id, |ended| {
@@ -207,6 +194,26 @@ impl Session {
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
         sign.requester = owner.and_then(|owner| owner.requester);
+    }
+
+    /// Counts an indication for a call that waits.
+    fn recover_call(&mut self, id: u64, sign: &WaitingSign) {
+        let WaitingSign { from, stamp, place, sign: shown, operation, again_for, .. } = *sign;
+        let is_last = operation == Some(OperationType::ReadResponse) && self.calls.ends_read(id, place);
+        self.calls.change(id, |call, held| {
+            if let Sign::Recovery(kind) = shown {
+                call.timeline.recover(kind, again_for, stamp);
+                if let Some(operation) = operation.filter(|_| kind.is_sent_again()) {
+                    let is_outstanding = call.is_pulled();
+                    call.timeline.repeat(&RepeatedPacket { operation, place, is_last, is_outstanding, stamp });
+                }
+                if kind.is_sent_again() && from != call.requester() {
+                    call.timeline.note_again(place);
+                }
+            }
+            let step = operation.map(|operation| step(operation, from == call.requester()));
+            call.timeline.log(PacketRun::shown(shown, Origin { from, stamp }, step), held);
+        });
     }
 
     /// Reports the assigned indications, in the order in which the indications were captured.
@@ -256,7 +263,7 @@ impl Session {
         } else if of == from && kind.is_sent_again() && !self.keeps {
             let is_replaced = kind == RecoveryKind::Replaced;
             if arrivals.again(places, stamp, Retransmitted { is_replaced, again_for }) {
-                let timelines = self.calls.values_mut().map(|call| &mut call.timeline);
+                let timelines = self.calls.iter_mut().map(|call| &mut call.timeline);
                 timelines.for_each(|timeline| timeline.fill(InOrder::SentBy(from), place, filled));
             }
             self.recount_credits(of.other(), stamp, context);
@@ -270,7 +277,7 @@ impl Session {
         // RDMA Reads are completed in the order of their requests.
         let is_read = matches!(operation, Some(OperationType::ReadRequest | OperationType::ReadResponse));
         if is_read && kind.is_sent_again() && !self.keeps {
-            let calls = self.calls.values_mut().filter(|call| call.requester() != of);
+            let calls = self.calls.iter_mut().filter(|call| call.requester() != of);
             calls.for_each(|call| call.timeline.fill(InOrder::Responses, place, filled));
         }
     }
@@ -281,7 +288,7 @@ impl Session {
         self.arrivals.get_mut(from).backfill(places, stamp, backfill);
         if !self.arrivals.get(from).is_acknowledged(places) {
             let filled = FilledHole { stamp, again_for: AgainFor::Loss };
-            for Call { timeline, .. } in self.calls.values_mut() {
+            for Call { timeline, .. } in self.calls.iter_mut() {
                 match backfill.is_filling_hole() {
                     true => timeline.fill(InOrder::SentBy(from), places.first, filled),
                     false if backfill.is_again => timeline.await_data(from, places.first, stamp),
@@ -294,7 +301,7 @@ impl Session {
 
     /// A call waits to be acknowledged.
     pub(super) fn await_acknowledgement(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(call) = self.calls.get(&id).filter(|call| call.answers.is_none()) else { return };
+        let Some(call) = self.calls.get(id).filter(|call| call.answers.is_none()) else { return };
         let requester = call.message.sender;
         let copies = self.copies(&call.message);
         self.await_arrival(requester, Unacknowledged { call: id, copies, ended: None }, context);
@@ -333,7 +340,7 @@ impl Session {
         let mut timeline = Timeline::new(self.sends.current.span, None);
         timeline.refuse(NotTimed::CallMissing);
         let counted = Acceptance::At(self.sends.current.span.ended);
-        let credit = ReturnedCredit { before, granted: message.credits(), last_call: self.last_call, counted };
+        let credit = ReturnedCredit { before, granted: message.credits(), last_call: self.calls.last(), counted };
         let (transaction, unassigned) = (Box::new(transaction), self.recoveries.unassigned);
         let ended = Some(Box::new(EndedRpc { transaction, timeline, unassigned, credit }));
         let copies = self.copies(message);
@@ -384,11 +391,12 @@ impl Session {
                 arrived.copies.answered(stamp.time, least);
             }
             // If the responder has done something before, that shows the arrival already.
-            if let Some(call) = self.calls.get_mut(&arrived.call).filter(|_| arrived.ended.is_none())
-                && call.responder_last.is_none()
-                && is_bare
-            {
-                call.timeline.log(PacketRun::one(from, Some(Step::Acknowledgement), stamp, 0), &mut self.held);
+            if arrived.ended.is_none() && is_bare {
+                self.calls.change(arrived.call, |call, held| {
+                    if call.responder_last.is_none() {
+                        call.timeline.log(PacketRun::one(from, Some(Step::Acknowledgement), stamp, 0), held);
+                    }
+                });
             }
             self.arrived(arrived, context);
         }
@@ -403,7 +411,7 @@ impl Session {
                 self.end(*ended, Ok(copies.accepted()), context);
             }
             None => {
-                if let Some(call) = self.calls.get_mut(&call) {
+                if let Some(call) = self.calls.get_mut(call) {
                     // TCP acknowledges octets, so of a call whose end the capture lacks, it may have acknowledged a part.
                     call.is_accepted = !self.keeps || call.message.captured != Captured::Head;
                 }

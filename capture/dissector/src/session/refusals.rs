@@ -39,7 +39,7 @@ impl Session {
         let OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::NotReady { .. }), .. } = kind else {
             return;
         };
-        let calls_back = || self.calls.values().any(|call| call.message.sender == of);
+        let calls_back = || self.calls.range(..).any(|(_, call)| call.message.sender == of);
         let is_whole = connection.set_up && !self.watch.passed_over && self.coverage.is_whole();
         let is_alone = is_whole && !self.watch.given_up && self.client == Some(requester) && !calls_back();
         let replies = self.replies.get_or_insert_default().get_mut(of);

@@ -44,7 +44,7 @@ impl Session {
     pub(super) fn returned_credit(&mut self, message: &Message, before: CreditAccount) -> ReturnedCredit {
         self.credits.get_mut(message.sender.other()).keep_answer();
         let counted = Acceptance::At(self.sends.current.span.ended);
-        ReturnedCredit { before, granted: message.credits(), last_call: self.last_call, counted }
+        ReturnedCredit { before, granted: message.credits(), last_call: self.calls.last(), counted }
     }
 
     /// Counts the credits of an end again if replies to that end were not accepted when the account counted the
@@ -82,7 +82,7 @@ impl Session {
             self.repeat(requester, &oldest);
         } else {
             // Calls were given up, or replies missed.
-            account.miss_replies(self.last_call, self.sends.current.span.ended.time);
+            account.miss_replies(self.calls.last(), self.sends.current.span.ended.time);
         }
         let replies = self.arrivals.get_mut(requester.other()).replies();
         replies.for_each(|(_, accepted, ended)| ended.credit.counted = accepted);
@@ -119,7 +119,7 @@ impl Session {
         let mut calls = BTreeMap::new();
         for (id, call) in self.calls.range(last + 1..) {
             if call.message.sender == requester && call.answers.is_none() {
-                calls.insert(*id, (call.message.stamp, call.timeline.began.time));
+                calls.insert(id, (call.message.stamp, call.timeline.began.time));
             }
         }
         let arrivals = self.arrivals.get_mut(requester.other());
@@ -159,7 +159,7 @@ impl Session {
 
     /// Notes for how long a call had waited for a credit.
     fn wait_for_credit(&mut self, requester: Side, id: u64, waited: Result<u64, CreditWaitUnknown>) {
-        if let Some(call) = self.calls.get_mut(&id) {
+        if let Some(call) = self.calls.get_mut(id) {
             call.credit_wait = waited;
             return;
         }

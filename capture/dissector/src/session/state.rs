@@ -1,19 +1,17 @@
 //! Per-connection state.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use rpcrdma::v2::Family;
 
 use super::arrivals::Arrivals;
-use super::call::Call;
+use super::calls::Calls;
 use super::clocks::{self, Clocks};
 use super::coverage::Coverage;
 use super::credits::CreditAccount;
 use super::data_flow::DataFlows;
 use super::joined_wait::Joined;
-use super::memory::Memory;
 use super::owners::Recoveries;
-use super::reads::AskedRead;
 use super::replies::Replies;
 use super::sends::Sends;
 use super::unmatched::Unplaced;
@@ -22,7 +20,6 @@ use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::handler::CongestionSign;
 use crate::carrier::operation::{Origin, Side, Sides, Stamp};
-use crate::carrier::table::Map;
 use crate::event::{Event, Lost, Opened};
 use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
@@ -34,12 +31,6 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::place::CapturedAt;
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
-
-/// The most calls of one end that wait for their replies; past that, the oldest is given up. There are far fewer
-/// credits.
-pub(super) const CALLS: usize = 4096;
-/// The most Read requests whose data may still come.
-pub(super) const READS: usize = 256;
 
 /// External state that a session needs.
 pub(crate) struct Context<'a> {
@@ -99,25 +90,15 @@ pub(crate) struct Session {
     /// True if version 2 was seen, but not the wire format of version 2.
     pub(super) undecided: bool,
     pub(super) sends: Sends,
-    pub(super) calls: BTreeMap<u64, Call>,
+    pub(super) calls: Calls,
     /// The calls and replies of each end that the other end has not acknowledged.
     pub(super) arrivals: Box<Sides<Arrivals>>,
     /// `true` if receivers keep what follows a gap, as TCP does.
     pub(super) keeps: bool,
-    /// Octets of memory that the calls take.
-    pub(super) held: usize,
-    pub(super) last_call: u64,
     /// The frame that completed the last call of each end.
     pub(super) last_call_frame: Sides<u64>,
-    pub(super) xids: Sides<Map<u32, u64>>,
-    /// Replies in memory that the requester reads, by the sending end.
-    pub(super) provided: Sides<Map<u32, u64>>,
-    pub(super) memory: Sides<Memory>,
     pub(super) coverage: Coverage,
-    /// `true` to record which frames moved Payload streams.
-    pub(super) keeps_placements: bool,
     pub(super) unplaced: Unplaced,
-    pub(super) reads: VecDeque<AskedRead>,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unmatched_transfers: u64,
     pub(super) watch: Watch,
@@ -142,7 +123,7 @@ impl Session {
             *context.last_number += 1;
             let number = *context.last_number;
             self.number = Some(number);
-            self.keeps_placements = context.placements;
+            self.calls.keeps_placements = context.placements;
             self.recoveries.is_wanted = context.transactions || context.recovery;
             self.data_flows.is_wanted = self.recoveries.is_wanted;
             self.keeps = connection.carrier == Carrier::Iwarp;
@@ -176,9 +157,9 @@ impl Session {
     /// Notes that the capture lacks what an end sent, or holds too little of a packet.
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         self.data_flows.disturb();
-        self.coverage.miss(from, self.last_call);
+        self.coverage.miss(from, self.calls.last());
         self.credits.get_mut(from).miss_calls(stamp.time);
-        self.credits.get_mut(from.other()).miss_replies(self.last_call, stamp.time);
+        self.credits.get_mut(from.other()).miss_replies(self.calls.last(), stamp.time);
         self.unplaced.add(from, stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
@@ -231,12 +212,11 @@ impl Session {
     pub(crate) fn held(&self) -> usize {
         let recoveries = self.recoveries.held();
         let arrivals = self.arrivals.active.held() + self.arrivals.passive.held();
-        self.held
+        self.calls.held()
             + recoveries
             + arrivals
             + self.sends.held()
             + self.clocks.held()
             + self.joined.as_ref().map_or(0, |_| Joined::held())
-            + self.reads.len() * size_of::<AskedRead>()
     }
 }

@@ -723,10 +723,11 @@ fn a_write_belongs_to_the_latest_call_that_contains_it() {
     for (octets, latest) in [(4, true), (8, false)] {
         let mut play = Play::new(true);
         play.sends(&[(Active, call(1, &write_chunk(7, 8))), (Active, call(2, &write_chunk(7, 4)))]);
-        let held = [1, 2].map(|id| play.session.calls[&id].held());
+        let held = [1, 2].map(|id| play.session.calls.get(id).unwrap().held());
         play.step(Passive, write(7, 0, &[1; 8][..octets]));
         let outside = play.uses().iter().filter(|used| matches!(used.kind, MemoryUseKind::Outside { .. })).count();
-        let grown: Vec<_> = [1, 2].iter().zip(held).map(|(id, held)| play.session.calls[id].held() > held).collect();
+        let grown: Vec<_> =
+            [1, 2].iter().zip(held).map(|(id, held)| play.session.calls.get(*id).unwrap().held() > held).collect();
         assert_eq!((outside, grown), (0, vec![!latest, latest]), "{octets}");
     }
 }
@@ -737,7 +738,7 @@ fn a_read_belongs_to_the_latest_call_that_contains_it() {
         let mut play = Play::new(true);
         play.sends(&[(Active, call(1, &read_chunk(40, 7, 8))), (Active, call(2, &read_chunk(40, 7, 4)))]);
         play.step(Passive, read(1, 7, octets));
-        assert_eq!([1, 2].map(|id| play.session.calls[&id].asked_octets), asked, "{octets}");
+        assert_eq!([1, 2].map(|id| play.session.calls.get(id).unwrap().asked_octets), asked, "{octets}");
     }
 }
 
@@ -1266,8 +1267,8 @@ fn all_that_waits_is_counted_as_held() {
 fn memory_of_a_call_counts_octets_segments_and_responses() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &read_chunk(40, 8, 4)))]);
-    let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
-    let timeline = play.session.calls[&1].timeline.held();
+    let [one, two] = [1, 2].map(|id| play.session.calls.get(id).unwrap().held());
+    let timeline = play.session.calls.get(1).unwrap().timeline.held();
     assert!(one - timeline >= size_of::<Call>() + size_of::<Unacknowledged>() + call(1, &NONE).len());
     let (header, segment) = (24, size_of::<CallSegment>());
     assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
@@ -1279,7 +1280,7 @@ fn memory_of_a_call_counts_octets_segments_and_responses() {
     let (first, last) = (message_a(3, MORE, &call_of(3, NFS)[..4]), message_a(3, 0, &call_of(3, NFS)[4..]));
     let length = last.len();
     play.sends(&[(Active, first), (Active, last)]);
-    assert_eq!(play.session.calls[&3].held() - one, length + 16 - call(1, &NONE).len());
+    assert_eq!(play.session.calls.get(3).unwrap().held() - one, length + 16 - call(1, &NONE).len());
 }
 
 #[test]
@@ -1324,18 +1325,18 @@ fn memory_pressure_ends_an_rpc_with_its_refused_reply() {
 
 #[test]
 fn no_more_is_let_go_than_has_to_be() {
-    let calls = |play: &Play| play.session.calls.len();
+    let calls = |play: &Play| play.session.calls.range(..).count();
     let mut play = full();
     let all = play.session.held();
     // First what was moved, then the oldest call.
     play.let_go(1);
-    let overflowed = [1, 2].map(|id| play.session.calls[&id].overflowed);
+    let overflowed = [1, 2].map(|id| play.session.calls.get(id).unwrap().overflowed);
     assert_eq!((calls(&play), overflowed), (2, [false, true]), "nothing was moved for the first");
     let data = all - play.session.held();
-    let oldest = play.session.calls[&1].held();
+    let oldest = play.session.calls.get(1).unwrap().held();
     play.let_go(oldest);
     assert_eq!((calls(&play), play.session.held()), (1, all - data - oldest), "just enough");
-    let last = play.session.calls[&2].held();
+    let last = play.session.calls.get(2).unwrap().held();
     play.let_go(last);
     assert_eq!((calls(&play), play.messages().len()), (0, 4), "the Sends go on");
     play.let_go(1);
