@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use super::credits::CreditAccount;
+use super::credit_account::CreditAccount;
 use super::timeline::{FilledHole, Timeline};
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, SILENCE};

@@ -50,7 +50,7 @@ impl Session {
         if self.replaces(&mut call, context) {
             self.wait(call, context);
         } else {
-            self.credits.get_mut(requester).hide(message.stamp.time);
+            self.credits.hide(requester, message.stamp.time);
         }
         message.detail = detail;
         message
@@ -73,7 +73,7 @@ impl Session {
     /// comes there.
     fn supersede(&mut self, id: u64, call: &mut Call, context: &mut Context<'_>) {
         let Some(mut before) = self.take(id) else { return };
-        self.forget_credit(id, &before);
+        self.credits.forget(id, &before);
         call.is_repeated = true;
         self.watch.supersede(&before);
         if call.is_copy_of(&before) {

@@ -4,8 +4,6 @@ use super::call::{Call, Followed};
 use super::rpc_end::ConcludedCall;
 use super::state::{Context, Session};
 use crate::carrier::operation::Places;
-use crate::rpc::credits::CreditWaitUnknown;
-use crate::rpc::header::Dialect;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd};
@@ -37,18 +35,7 @@ impl Session {
         }
         self.calls.advertise(id, &mut call);
         if call.answers.is_none() {
-            let (began, sent) = (call.timeline.began.time, call.message.stamp.time);
-            let account = self.credits.get_mut(requester);
-            call.credit_wait = match call.message.dialect {
-                Dialect::Version1 => account.call(began, sent),
-                Dialect::Version2(_) | Dialect::Version2Unknown => account.call_v2(sent),
-            };
-            // The reply or grant that a call waited for came after the call before it.
-            let frame = call.message.stamp.frame;
-            let before = core::mem::replace(self.last_call_frame.get_mut(requester), frame);
-            if call.credit_wait.is_ok() && context.set_backs.is_between(before, frame) {
-                call.credit_wait = Err(CreditWaitUnknown::ClockSetBack);
-            }
+            self.credits.call(&mut call, context.set_backs);
         }
         if self.clocks.is_late(call.message.stamp.frame) {
             call.timeline.refuse(NotTimed::OutOfOrder);
@@ -75,7 +62,7 @@ impl Session {
     pub(super) fn give_up(&mut self, id: u64, end: WaitEnd, context: &mut Context<'_>) {
         let Some(call) = self.take(id) else { return };
         if end == WaitEnd::GivenUp {
-            self.forget_credit(id, &call);
+            self.credits.forget(id, &call);
         }
         self.watch.given_up |= call.may_be_served();
         let requester = call.message.sender;
@@ -83,19 +70,10 @@ impl Session {
         self.arrivals.get_mut(requester).forget(id);
     }
 
-    /// Counts a call that is not followed any more as hidden: the call may still wait.
-    pub(super) fn forget_credit(&mut self, id: u64, call: &Call) {
-        let (credits, time) = (self.credits.get_mut(call.message.sender), self.sends.current.span.ended.time);
-        if call.answers.is_none() {
-            credits.end(id, time);
-            credits.hide(time);
-        }
-    }
-
     /// Ends a call that was not answered.
     pub(super) fn unanswered(&self, id: u64, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
         let delivery = self.delivery(id, &call);
-        let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
+        let mut waiting = call.waiting(end, delivery, self.credits.usage(call.message.sender));
         if !self.coverage.has_spoken(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
         } else if self.clocks.are_two() {

@@ -49,6 +49,7 @@ impl Session {
         let Some(number) = self.number else { return };
         self.watch.progress = send.progress;
         self.sends.begin(&mut send);
+        self.credits.set_time(send.span.ended.time);
         let mut message = self.assembled(connection, number, sender, send);
         if context.placements {
             message.placements = step_log::placements(&self.sends.current.parts);
@@ -79,7 +80,7 @@ impl Session {
                 None => self.replies.get_or_insert_default().get_mut(sender).note_unmatched(message.xid()),
             }
         }
-        message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));
+        message.credit_use = requester.map(|requester| (requester, self.credits.usage(requester)));
         self.calls.invalidate(&message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
@@ -89,7 +90,7 @@ impl Session {
         self.activity.message(message.stamp, waiting);
         context.events.push_back(Event::Message(message));
         if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take(id)?))) {
-            self.forget_credit(id, &provided);
+            self.credits.forget(id, &provided);
             provided.timeline.log_send(sender, Step::Done, &self.sends.current.parts);
             provided.conclude(context);
         }

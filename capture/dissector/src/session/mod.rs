@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! session_end ─┐           ┌─→ sends, direction
-//! operations ──┴→ messages ┼─→ call_messages ──┬─→ call_waits ─→ recovery ─→ returned_credits
+//! operations ──┴→ messages ┼─→ call_messages ──┬─→ call_waits ─→ recovery
 //!                          └─→ reply_messages ─┴─→ provided_replies, reply, rpc_end
 //! ```
 //! These files are the methods of [`Session`], which receives the operations of both ends and directs its components. Each calls
@@ -12,7 +12,7 @@
 //!   phases, and a `step_log` records what both ends did for it.
 //! - `owners` knows the call of each packet, and the indications of loss that wait for theirs.
 //! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
-//! - `credits` measures how long there was no credit for a call.
+//! - `credits` measures how long there was no credit for a call, by a `credit_account` of each end.
 //! - `coverage` and `unmatched` note what the capture lacks.
 //! - `data_flow` measures the pauses and the rate of the data that each end sends by RDMA.
 //! - `clocks` keeps round trips and the order of acknowledgements; `seen_twice` compares what both ends saw, if the file
@@ -34,6 +34,7 @@ mod calls;
 mod chunk;
 mod clocks;
 mod coverage;
+mod credit_account;
 mod credits;
 mod data_flow;
 mod direction;
@@ -50,7 +51,6 @@ mod refusals;
 mod replies;
 mod reply;
 mod reply_messages;
-mod returned_credits;
 mod rpc_end;
 mod seen_twice;
 mod sends;

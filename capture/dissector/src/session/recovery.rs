@@ -10,14 +10,15 @@ use super::arrivals::{
 };
 use super::assembly::Span;
 use super::call::Call;
-use super::credits::CreditAccount;
+use super::credit_account::CreditAccount;
+use super::credits::CreditRecount;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
 use super::timeline::{FilledHole, InOrder, RepeatedPacket, SentPlaces, Timeline};
 use crate::carrier::acknowledgement::Acknowledgement;
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Origin, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, Sign};
-use crate::event::{Event, Recovered, RefusedCall};
+use crate::event::{Event, Recounted, Recovered, RefusedCall};
 use crate::file::Time;
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::message::{Captured, Message};
@@ -130,7 +131,7 @@ impl Session {
     fn refused_call(&self, requester: Side, place: u64) -> Option<RefusedCall> {
         let owners = self.recoveries.owners.get(requester);
         let owner = owners.find(place).filter(|owner| place < owners.known && owner.requester == Some(requester))?;
-        let usage = self.credits.get(requester).usage();
+        let usage = self.credits.usage(requester);
         let granted = usage.granted.filter(|_| usage.limit != CreditLimit::Unknown)?.get();
         let before = self.calls.range(..owner.call?).map(|(_, call)| call);
         let taken = before.filter(|call| call.message.sender == requester && call.answers.is_none()).count();
@@ -324,6 +325,7 @@ impl Session {
         let has_hole = first_sent.is_some() && message.stamp.frame < ended.frame;
         let is_behind_hole = (has_hole || timeline.recovered_after(ended)) && !self.keeps;
         let copies = if is_behind_hole { copies.doubtful_since(message.stamp) } else { copies };
+        self.credits.keep_answer(message.sender.other());
         let credit = self.returned_credit(message, before);
         let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned, credit }));
         self.await_arrival(message.sender, Unacknowledged { call, copies, ended }, context);
@@ -339,12 +341,29 @@ impl Session {
     ) {
         let mut timeline = Timeline::new(self.sends.current.span, None);
         timeline.refuse(NotTimed::CallMissing);
-        let counted = Acceptance::At(self.sends.current.span.ended);
-        let credit = ReturnedCredit { before, granted: message.credits(), last_call: self.calls.last(), counted };
+        let credit = self.returned_credit(message, before);
         let (transaction, unassigned) = (Box::new(transaction), self.recoveries.unassigned);
         let ended = Some(Box::new(EndedRpc { transaction, timeline, unassigned, credit }));
         let copies = self.copies(message);
         self.await_arrival(message.sender, Unacknowledged { call: BEFORE_CAPTURE, copies, ended }, context);
+    }
+
+    /// Returns the credit that a reply has just returned. `before` is the requester's account before that.
+    fn returned_credit(&self, message: &Message, before: CreditAccount) -> ReturnedCredit {
+        let counted = Acceptance::At(self.sends.current.span.ended);
+        ReturnedCredit { before, granted: message.credits(), last_call: self.calls.last(), counted }
+    }
+
+    /// Counts the credits of an end again if replies to that end were not accepted when the account counted the
+    /// replies.
+    fn recount_credits(&mut self, requester: Side, stamp: Stamp, context: &mut Context<'_>) {
+        let arrivals = self.arrivals.get_mut(requester.other());
+        let recount = self.credits.recount(requester, stamp.time, arrivals, &mut self.calls);
+        if let Some((connection, recount)) = self.number.zip(recount) {
+            let CreditRecount { since, waited_ns, at_limit_ns, credit_use } = recount;
+            let recounted = Recounted { connection, requester, stamp, since, waited_ns, at_limit_ns, credit_use };
+            context.events.push_back(Event::Recounted(recounted));
+        }
     }
 
     /// Extends the wait of an RPC whose call was sent before the capture to the packet that ended the RPC, if that
@@ -469,7 +488,7 @@ impl Session {
             Err(_) if transaction.call.is_none() => {}
             Err(LostReply { end, owed, delivery: reply_delivery }) => {
                 let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };
-                let credits = self.credits.get(transaction.requester).usage();
+                let credits = self.credits.usage(transaction.requester);
                 transaction.lose_reply(timeline, |requester, responder| Waiting {
                     end,
                     requester,

@@ -28,7 +28,7 @@ impl Session {
 
     /// Notes a call: a second one that waits may take a Receive that was posted for a reply.
     pub(super) fn note_call(&mut self, sender: Side) {
-        if self.credits.get(sender).usage().waiting > 1 {
+        if self.credits.usage(sender).waiting > 1 {
             self.replies.get_or_insert_default().get_mut(sender).note_other();
         }
     }

@@ -35,9 +35,7 @@ impl Session {
         } else if self.joined.is_some() {
             self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
         }
-        let account = self.credits.get_mut(message.sender.other());
-        let before = *account;
-        account.answer(id, message.credits(), message.stamp.time);
+        let before = self.credits.answer(&message, id);
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
             call.timeline.log_send(message.sender, Step::Reply, &self.sends.current.parts);

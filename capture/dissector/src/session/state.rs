@@ -8,7 +8,7 @@ use super::arrivals::Arrivals;
 use super::calls::Calls;
 use super::clocks::{self, Clocks};
 use super::coverage::Coverage;
-use super::credits::CreditAccount;
+use super::credits::Credits;
 use super::data_flow::DataFlows;
 use super::joined_wait::Joined;
 use super::owners::Recoveries;
@@ -95,8 +95,6 @@ pub(crate) struct Session {
     pub(super) arrivals: Box<Sides<Arrivals>>,
     /// `true` if receivers keep what follows a gap, as TCP does.
     pub(super) keeps: bool,
-    /// The frame that completed the last call of each end.
-    pub(super) last_call_frame: Sides<u64>,
     pub(super) coverage: Coverage,
     pub(super) unplaced: Unplaced,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
@@ -105,8 +103,7 @@ pub(crate) struct Session {
     pub(super) recoveries: Recoveries,
     /// Replies of each end that the other end may refuse; `None` while nobody asks.
     pub(super) replies: Option<Box<Sides<Replies>>>,
-    /// Of the calls of each end.
-    pub(super) credits: Sides<CreditAccount>,
+    pub(super) credits: Credits,
     /// Times of the connection's messages.
     pub(crate) activity: MessageTimes,
     pub(super) clocks: Clocks,
@@ -132,7 +129,7 @@ impl Session {
             }
             let Sides { active, passive } = connection.ends;
             if connection.set_up && !self.watch.passed_over {
-                self.credits = Sides { active: CreditAccount::whole(), passive: CreditAccount::whole() };
+                self.credits.begin();
             }
             self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {
@@ -158,8 +155,7 @@ impl Session {
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         self.data_flows.disturb();
         self.coverage.miss(from, self.calls.last());
-        self.credits.get_mut(from).miss_calls(stamp.time);
-        self.credits.get_mut(from.other()).miss_replies(self.calls.last(), stamp.time);
+        self.credits.miss(from, self.calls.last(), stamp.time);
         self.unplaced.add(from, stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
@@ -204,8 +200,7 @@ impl Session {
 
     /// For how long each end had no credit for another call, up to the end of the connection or of the capture.
     pub(crate) fn credit_times(&mut self, until: Time) -> Sides<CreditTimes> {
-        let Sides { active, passive } = &mut self.credits;
-        Sides { active: active.finish(until), passive: passive.finish(until) }
+        self.credits.finish(until)
     }
 
     /// Octets of memory taken by what waits.
