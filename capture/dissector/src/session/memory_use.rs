@@ -140,8 +140,7 @@ impl Session {
     /// Returns true if the reply to a call may have been captured before the call: among the last replies without a call, or
     /// before the connection was recognised.
     fn may_be_preceded(&self, id: u64, call: &Call) -> bool {
-        let replies = self.replies.as_ref().map(|replies| replies.get(call.message.sender.other()));
-        replies.is_some_and(|replies| replies.is_unmatched(call.message.xid()))
+        self.refusals.is_unmatched(call.message.sender.other(), call.message.xid())
             || self.watch.passed_over && id <= UNMATCHED as u64
     }
 

@@ -75,9 +75,9 @@ impl Session {
         };
         if context.operations {
             match direction {
-                Some(Direction::Call) => self.note_call(sender),
+                Some(Direction::Call) => self.refusals.note_call(sender, self.credits.usage(sender).waiting),
                 Some(Direction::Reply) => {}
-                None => self.replies.get_or_insert_default().get_mut(sender).note_unmatched(message.xid()),
+                None => self.refusals.note_unmatched(sender, message.xid()),
             }
         }
         message.credit_use = requester.map(|requester| (requester, self.credits.usage(requester)));

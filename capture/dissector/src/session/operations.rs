@@ -35,7 +35,10 @@ impl Session {
         let after = self.joined.as_mut().map_or(Time::default(), |joined| joined.note(operation));
         if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
             if context.operations {
-                self.refuse_reply(connection, operation);
+                let is_whole = connection.set_up && !self.watch.passed_over && self.coverage.is_whole();
+                let calls_back = || self.calls.range(..).any(|(_, call)| call.message.sender != operation.from);
+                let is_caller = self.client == Some(operation.from) && !self.watch.given_up;
+                self.refusals.refuse(operation, || is_whole && is_caller && !calls_back());
             }
             self.recover(operation, after, context);
             return Taken::Done;

@@ -19,7 +19,7 @@ impl Session {
         let xid = message.xid();
         let id = self.calls.find(message.sender.other(), xid);
         if context.operations {
-            self.note_reply(&message, id);
+            self.refusals.note_reply(&message, self.sends.current.places, id);
         }
         if let Some(id) = id {
             self.own_for(message.sender, self.sends.current.places.first, id);

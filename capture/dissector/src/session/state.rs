@@ -12,7 +12,7 @@ use super::credits::Credits;
 use super::data_flow::DataFlows;
 use super::joined_wait::Joined;
 use super::owners::Recoveries;
-use super::replies::Replies;
+use super::refusals::Refusals;
 use super::sends::Sends;
 use super::unmatched::Unplaced;
 use super::watch::Watch;
@@ -101,8 +101,7 @@ pub(crate) struct Session {
     pub(crate) unmatched_transfers: u64,
     pub(super) watch: Watch,
     pub(super) recoveries: Recoveries,
-    /// Replies of each end that the other end may refuse; `None` while nobody asks.
-    pub(super) replies: Option<Box<Sides<Replies>>>,
+    pub(super) refusals: Refusals,
     pub(super) credits: Credits,
     /// Times of the connection's messages.
     pub(crate) activity: MessageTimes,
