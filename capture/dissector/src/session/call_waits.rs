@@ -2,6 +2,7 @@
 
 use super::call::{Call, Followed};
 use super::rpc_end::ConcludedCall;
+use super::sends::CurrentSend;
 use super::state::{Context, Session};
 use crate::carrier::operation::Places;
 use crate::rpc::phases::NotTimed;
@@ -41,7 +42,8 @@ impl Session {
             call.timeline.refuse(NotTimed::OutOfOrder);
         }
         self.calls.insert(id, xid, call);
-        self.own_for(requester, self.sends.current.places.first, id);
+        let CurrentSend { places, earlier_parts, .. } = &self.sends.current;
+        self.recoveries.own_for(requester, places.first, *earlier_parts, id, &self.calls);
         self.await_acknowledgement(id, context);
         if self.calls.are_too_many()
             && let Some(oldest) = self.calls.oldest()

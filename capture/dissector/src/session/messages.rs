@@ -58,7 +58,7 @@ impl Session {
             message.padding = None;
         }
         let xid = message.rdma_xid();
-        self.own(sender, Owner { xid, ..Owner::unknown(self.sends.current.places.first) });
+        self.recoveries.own(sender, Owner { xid, ..Owner::unknown(self.sends.current.places.first) });
         self.undecided |= message.dialect == Dialect::Version2Unknown;
         if message.hides_direction() {
             self.joined.iter_mut().for_each(|joined| joined.lack_call(sender));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! session_end ─┐           ┌─→ sends, direction
-//! operations ──┴→ messages ┼─→ call_messages ──┬─→ call_waits ─→ recovery
+//! operations ──┴→ messages ┼─→ call_messages ──┬─→ call_waits ─→ losses ─→ deliveries
 //!                          └─→ reply_messages ─┴─→ provided_replies, reply, rpc_end
 //! ```
 //! These files are the methods of [`Session`], which receives the operations of both ends and directs its components. Each calls
@@ -10,7 +10,7 @@
 //! - `sends` joins the parts of Sends and of Payload streams; `assembly` and `sequence` keep the parts.
 //! - `calls` keeps the calls that wait and their `memory`; a `call` keeps what moves for it, a `timeline` divides its time into
 //!   phases, and a `step_log` records what both ends did for it.
-//! - `owners` knows the call of each packet, and the indications of loss that wait for theirs.
+//! - `recovery` assigns indications of loss to RPCs; `owners` knows the call of each packet.
 //! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
 //! - `credits` measures how long there was no credit for a call, by a `credit_account` of each end.
 //! - `coverage` and `unmatched` note what the capture lacks.
@@ -37,8 +37,10 @@ mod coverage;
 mod credit_account;
 mod credits;
 mod data_flow;
+mod deliveries;
 mod direction;
 mod joined_wait;
+mod losses;
 mod memory;
 mod memory_use;
 mod messages;

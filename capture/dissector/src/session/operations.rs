@@ -129,7 +129,7 @@ impl Session {
                 let Operation { from, stamp, places, .. } = *operation;
                 self.unplaced.add(from, stamp.frame);
                 if begins {
-                    self.own(from, Owner::unknown(places.first));
+                    self.recoveries.own(from, Owner::unknown(places.first));
                     self.unmatched_transfers += 1;
                     self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
                 }
@@ -149,7 +149,13 @@ impl Session {
         match operation.kind {
             OperationKind::Write { data, length, first, .. } => {
                 if first {
-                    self.own_for(from, places.first, place.call);
+                    self.recoveries.own_for(
+                        from,
+                        places.first,
+                        self.sends.current.earlier_parts,
+                        place.call,
+                        &self.calls,
+                    );
                 }
                 self.data_flows.send(operation, place.call, length);
                 self.calls.put(place, at, data, |call, held| {
@@ -165,7 +171,7 @@ impl Session {
                 self.calls.place(place, PlacedPacket { frame: stamp.frame, place: places.first }, at, length);
             }
             OperationKind::ReadRequest { request, length, .. } => {
-                self.own_for(from, places.first, place.call);
+                self.recoveries.own_for(from, places.first, self.sends.current.earlier_parts, place.call, &self.calls);
                 self.read(operation, request, place, at, length);
             }
             _ => {}
@@ -190,8 +196,14 @@ impl Session {
         // Over InfiniBand, responses have the numbers of their request.
         if at == 0 && connection.carrier == Carrier::Iwarp {
             match read {
-                Some(AskedRead { place, .. }) => self.own_for(from, places.first, place.call),
-                None => self.own(from, Owner::unknown(places.first)),
+                Some(AskedRead { place, .. }) => self.recoveries.own_for(
+                    from,
+                    places.first,
+                    self.sends.current.earlier_parts,
+                    place.call,
+                    &self.calls,
+                ),
+                None => self.recoveries.own(from, Owner::unknown(places.first)),
             }
         }
         match read {
@@ -235,7 +247,7 @@ impl Session {
     fn loss(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
         let Operation { from, stamp, .. } = *operation;
         self.watch.passed_over |= self.number.is_none();
-        self.own_unknown(from);
+        self.recoveries.own_unknown(from);
         self.miss(from, stamp, context);
         if let Some(head) = self.sends.abandon(from) {
             self.message(connection, from, head, context);

@@ -4,6 +4,7 @@ use super::call::{Call, Followed};
 use super::calls::CALLS;
 use super::reply::Reply;
 use super::rpc_end::{ConcludedCall, ReplyMessage};
+use super::sends::CurrentSend;
 use super::state::{Context, Session};
 use crate::carrier::operation::{Places, Side};
 use crate::rpc::header::write_lengths;
@@ -22,7 +23,8 @@ impl Session {
             self.refusals.note_reply(&message, self.sends.current.places, id);
         }
         if let Some(id) = id {
-            self.own_for(message.sender, self.sends.current.places.first, id);
+            let CurrentSend { places, earlier_parts, .. } = &self.sends.current;
+            self.recoveries.own_for(message.sender, places.first, *earlier_parts, id, &self.calls);
             // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
             self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
             if let Some(call) = self.calls.get_mut(id) {

@@ -1,7 +1,7 @@
 //! End of a session, and of calls before their replies: the connection or the capture ends, memory is short, or the client makes
 //! a call again on another connection.
 
-use super::recovery::LostReply;
+use super::deliveries::LostReply;
 use super::state::{Context, Session};
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Side;

@@ -11,7 +11,7 @@ use super::coverage::Coverage;
 use super::credits::Credits;
 use super::data_flow::DataFlows;
 use super::joined_wait::Joined;
-use super::owners::Recoveries;
+use super::recovery::Recoveries;
 use super::refusals::Refusals;
 use super::sends::Sends;
 use super::unmatched::Unplaced;

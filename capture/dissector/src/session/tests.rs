@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::arrivals::Unacknowledged;
 use super::call::{Call, CallSegment};
-use super::owners::WaitingSign;
+use super::recovery::WaitingSign;
 use super::sequence::Sequence;
 use super::*;
 use crate::carrier::acknowledgement::Acknowledgement;
