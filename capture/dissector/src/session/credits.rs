@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::arrivals::{Acceptance, Arrivals, ReturnedCredit};
+use super::arrivals::{Arrivals, ReturnedCredit};
 use super::call::Call;
 use super::calls::Calls;
 use super::credit_account::CreditAccount;
+use super::sent_copies::Acceptance;
 use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::file::{SetBacks, Time};
 use crate::rpc::credits::{CreditTimes, CreditUse, CreditWaitUnknown};

@@ -1,12 +1,11 @@
 //! Deliveries of calls and replies: a message waits until the receiver has acknowledged the message, and an RPC ends when its
 //! reply has arrived.
 
-use super::arrivals::{
-    Acceptance, Added, Arrivals, BEFORE_CAPTURE, EarlierCopies, EndedRpc, ReturnedCredit, SentCopies, Unacknowledged,
-};
+use super::arrivals::{Added, Arrivals, BEFORE_CAPTURE, EndedRpc, ReturnedCredit, Unacknowledged};
 use super::assembly::Span;
 use super::credit_account::CreditAccount;
 use super::credits::CreditRecount;
+use super::sent_copies::{Acceptance, EarlierCopies, SentCopies};
 use super::state::{Context, Session};
 use super::timeline::{SentPlaces, Timeline};
 use crate::carrier::acknowledgement::Acknowledgement;

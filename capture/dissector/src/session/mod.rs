@@ -11,7 +11,8 @@
 //! - `calls` keeps the calls that wait and their `memory`; a `call` keeps what moves for it, a `timeline` divides its time into
 //!   phases, and a `step_log` records what both ends did for it.
 //! - `recovery` assigns indications of loss to RPCs; `owners` knows the call of each packet.
-//! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends.
+//! - `arrivals` finds the copy of a message that was accepted, with which an RPC ends, from its `sent_copies`, the `gaps` of the
+//!   receiver, and `passes` of the sender.
 //! - `credits` measures how long there was no credit for a call, by a `credit_account` of each end.
 //! - `coverage` and `unmatched` note what the capture lacks.
 //! - `data_flow` measures the pauses and the rate of the data that each end sends by RDMA.
@@ -39,6 +40,7 @@ mod credits;
 mod data_flow;
 mod deliveries;
 mod direction;
+mod gaps;
 mod joined_wait;
 mod losses;
 mod memory;
@@ -46,6 +48,7 @@ mod memory_use;
 mod messages;
 mod operations;
 mod owners;
+mod passes;
 mod provided_replies;
 mod reads;
 mod recovery;
@@ -56,6 +59,7 @@ mod reply_messages;
 mod rpc_end;
 mod seen_twice;
 mod sends;
+mod sent_copies;
 mod sequence;
 mod session_end;
 mod state;
