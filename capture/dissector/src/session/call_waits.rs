@@ -2,7 +2,7 @@
 
 use super::call::{Call, Followed};
 use super::rpc_end::ConcludedCall;
-use super::sends::CurrentSend;
+use super::sequence::CurrentSend;
 use super::state::{Context, Session};
 use crate::carrier::operation::Places;
 use crate::rpc::phases::NotTimed;

@@ -34,13 +34,7 @@ impl Session {
         self.data_flows.note_port_pauses(context.port_pauses);
         let after = self.joined.as_mut().map_or(Time::default(), |joined| joined.note(operation));
         if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
-            if context.operations {
-                let is_whole = connection.set_up && !self.watch.passed_over && self.coverage.is_whole();
-                let calls_back = || self.calls.range(..).any(|(_, call)| call.message.sender != operation.from);
-                let is_caller = self.client == Some(operation.from) && !self.watch.given_up;
-                self.refusals.refuse(operation, || is_whole && is_caller && !calls_back());
-            }
-            self.recover(operation, after, context);
+            self.indication(connection, operation, after, context);
             return Taken::Done;
         }
         if connection.set_up {
@@ -48,40 +42,15 @@ impl Session {
             self.client = Some(Side::Active);
             self.coverage.hear_setup();
         }
-        let Operation { from, stamp, began, retransmitted, first_sent, places, kind } = *operation;
-        if let OperationKind::Send { first: true, data, .. } = kind {
-            self.sends.refuse_sequence(from, data);
-        }
+        let Operation { from, places, kind, .. } = *operation;
         let taken = match kind {
-            OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
-            OperationKind::Send { first, last, data, length, invalidates, progress } => {
-                let part = Part {
-                    stamp,
-                    began,
-                    first,
-                    last,
-                    data,
-                    length,
-                    invalidates,
-                    progress,
-                    retransmitted,
-                    first_sent,
-                    places,
-                };
-                self.send(connection, from, &part, context);
-                Taken::Done
-            }
+            OperationKind::Send { .. } => self.send_part(connection, operation, last, context),
             OperationKind::Lost | OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
             }
             _ if self.number.is_none() => {
-                // It may be for a call that was captured after it, and it is not looked at again.
-                self.watch.passed_over = true;
-                self.miss(from, stamp, context);
-                if let Some(MemoryAccess { access, address, begins: true }) = access_of(&kind) {
-                    self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
-                }
+                self.pass_over(operation, context);
                 return Taken::Done;
             }
             OperationKind::Write { .. } | OperationKind::ReadRequest { .. } => {
@@ -99,13 +68,65 @@ impl Session {
         };
         if taken == Taken::Done {
             self.coverage.hear(from);
-        }
-        let is_part = matches!(kind, OperationKind::Send { last: false, .. });
-        // Of a message in several Sends, the RPC is known with the last.
-        if taken == Taken::Done && !is_part && !self.sends.is_open(from) {
-            self.settle(from, places, context);
+            let is_part = matches!(kind, OperationKind::Send { last: false, .. });
+            // Of a message in several Sends, the RPC is known with the last.
+            if !is_part && !self.sends.is_open(from) {
+                self.settle(from, places, context);
+            }
         }
         taken
+    }
+
+    /// Takes an indication of loss.
+    fn indication(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        after: Time,
+        context: &mut Context<'_>,
+    ) {
+        if context.operations {
+            let is_whole = connection.set_up && !self.watch.passed_over && self.coverage.is_whole();
+            let calls_back = || self.calls.range(..).any(|(_, call)| call.message.sender != operation.from);
+            let is_caller = self.client == Some(operation.from) && !self.watch.given_up;
+            self.refusals.refuse(operation, || is_whole && is_caller && !calls_back());
+        }
+        self.recover(operation, after, context);
+    }
+
+    /// Takes a part of a Send.
+    fn send_part(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        is_last_time: bool,
+        context: &mut Context<'_>,
+    ) -> Taken {
+        let Operation { from, stamp, began, retransmitted, first_sent, places, kind } = *operation;
+        let OperationKind::Send { first, last, data, length, invalidates, progress } = kind else {
+            return Taken::Done;
+        };
+        if first {
+            self.sends.refuse_sequence(from, data);
+            if !is_last_time && self.is_early(from, data) {
+                return Taken::Early;
+            }
+        }
+        let part =
+            Part { stamp, began, first, last, data, length, invalidates, progress, retransmitted, first_sent, places };
+        self.send(connection, from, &part, context);
+        Taken::Done
+    }
+
+    /// Passes over an RDMA operation of a connection that is not recognised: the operation may be for a call that was
+    /// captured later, and is not looked at again.
+    fn pass_over(&mut self, operation: &Operation<'_>, context: &mut Context<'_>) {
+        let Operation { from, stamp, kind, .. } = *operation;
+        self.watch.passed_over = true;
+        self.miss(from, stamp, context);
+        if let Some(MemoryAccess { access, address, begins: true }) = access_of(&kind) {
+            self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
+        }
     }
 
     /// An RDMA Write, or an RDMA Read request.
@@ -187,12 +208,12 @@ impl Session {
         octets: CutOctets<'_>,
         context: &mut Context<'_>,
     ) {
-        let (ReadPlace { request, at }, CutOctets { octets: data, length }) = (answered, octets);
-        let Operation { from, stamp, first_sent, places, .. } = *operation;
+        let ReadPlace { request, at } = answered;
+        let Operation { from, stamp, places, .. } = *operation;
         if at == 0 {
             self.watch.aims.get_mut(from.other()).answer(request);
         }
-        let read = self.calls.answer_read(request, places.first, at, length);
+        let read = self.calls.answer_read(request, places.first, at, octets.length);
         // Over InfiniBand, responses have the numbers of their request.
         if at == 0 && connection.carrier == Carrier::Iwarp {
             match read {
@@ -207,39 +228,52 @@ impl Session {
             }
         }
         match read {
-            Some(AskedRead { place, at: base, before, last, .. }) => {
-                let answer = ReadAnswer { place: places.first, is_last: last == Some(places.first) };
-                // Over InfiniBand, it has the numbers of the other end.
-                let sent = self.keeps.then(|| self.sent(from, places, stamp));
-                self.data_flows.send(operation, place.call, length);
-                let mut read_reply = None;
-                self.calls.put(place, base + at, data, |call, held| {
-                    // Responses come in the order of the requests, so what they skip was missed.
-                    call.lacks_response |= call.read_octets != before + at;
-                    call.read_octets += length as u64;
-                    call.requester_last = LastStep { step: Step::ReadResponse, stamp };
-                    call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
-                    call.timeline.respond(answer, call.is_pulled(), PacketTimes { stamp, first_sent });
-                    sent.into_iter().for_each(|sent| call.timeline.sent(sent));
-                    let is_reply_read = call.answers.is_some() && call.is_read();
-                    call.is_doubtful |= self.coverage.lacks_after(call.message.sender.other(), place.call);
-                    read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));
-                });
-                let packet = PlacedPacket { frame: stamp.frame, place: places.first };
-                self.calls.place(place, packet, base + at, length);
-                if answer.is_last {
-                    self.data_flows.complete(from, request);
-                    let call = self.calls.get_mut(place.call);
-                    call.into_iter().for_each(|call| call.watch_sender(&self.data_flows, stamp.time));
-                }
-                if let Some(((requester, xid), connection)) = read_reply.zip(self.number)
-                    && context.recovery
-                {
-                    context.events.push_back(Event::ReplyRead(ReplyRead { connection, requester, xid, stamp }));
-                }
-            }
+            Some(read) => self.answer_read(operation, read, at, octets, context),
             // The capture lacks the request, which the other end sent.
             None => self.unplaced.add(from.other(), stamp.frame),
+        }
+    }
+
+    /// Data of a call comes that `read` requested, from the octet `at` of the request on.
+    fn answer_read(
+        &mut self,
+        operation: &Operation<'_>,
+        read: AskedRead,
+        at: u64,
+        octets: CutOctets<'_>,
+        context: &mut Context<'_>,
+    ) {
+        let Operation { from, stamp, first_sent, places, .. } = *operation;
+        let AskedRead { request, place, at: base, before, last, .. } = read;
+        let CutOctets { octets: data, length } = octets;
+        let answer = ReadAnswer { place: places.first, is_last: last == Some(places.first) };
+        // Over InfiniBand, it has the numbers of the other end.
+        let sent = self.keeps.then(|| self.sent(from, places, stamp));
+        self.data_flows.send(operation, place.call, length);
+        let mut read_reply = None;
+        self.calls.put(place, base + at, data, |call, held| {
+            // Responses come in the order of the requests, so what they skip was missed.
+            call.lacks_response |= call.read_octets != before + at;
+            call.read_octets += length as u64;
+            call.requester_last = LastStep { step: Step::ReadResponse, stamp };
+            call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
+            call.timeline.respond(answer, call.is_pulled(), PacketTimes { stamp, first_sent });
+            sent.into_iter().for_each(|sent| call.timeline.sent(sent));
+            let is_reply_read = call.answers.is_some() && call.is_read();
+            call.is_doubtful |= self.coverage.lacks_after(call.message.sender.other(), place.call);
+            read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));
+        });
+        let packet = PlacedPacket { frame: stamp.frame, place: places.first };
+        self.calls.place(place, packet, base + at, length);
+        if answer.is_last {
+            self.data_flows.complete(from, request);
+            let call = self.calls.get_mut(place.call);
+            call.into_iter().for_each(|call| call.watch_sender(&self.data_flows, stamp.time));
+        }
+        if let Some(((requester, xid), connection)) = read_reply.zip(self.number)
+            && context.recovery
+        {
+            context.events.push_back(Event::ReplyRead(ReplyRead { connection, requester, xid, stamp }));
         }
     }
 

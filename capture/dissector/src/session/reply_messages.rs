@@ -4,7 +4,7 @@ use super::call::{Call, Followed};
 use super::calls::CALLS;
 use super::reply::Reply;
 use super::rpc_end::{ConcludedCall, ReplyMessage};
-use super::sends::CurrentSend;
+use super::sequence::CurrentSend;
 use super::state::{Context, Session};
 use crate::carrier::operation::{Places, Side};
 use crate::rpc::header::write_lengths;
@@ -22,35 +22,9 @@ impl Session {
         if context.operations {
             self.refusals.note_reply(&message, self.sends.current.places, id);
         }
-        if let Some(id) = id {
-            let CurrentSend { places, earlier_parts, .. } = &self.sends.current;
-            self.recoveries.own_for(message.sender, places.first, *earlier_parts, id, &self.calls);
-            // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
-            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
-            if let Some(call) = self.calls.get_mut(id) {
-                call.timeline.reply(self.sends.current.span);
-                let (requester, responder) = (message.sender.other(), message.sender);
-                let [requester, responder] = [requester, responder].map(|end| self.data_flows.times(end));
-                call.timeline.watch(requester, responder, self.sends.current.span.ended.time);
-            }
-            self.settle(message.sender, self.sends.current.places, context);
-        } else if self.joined.is_some() {
-            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
-        }
+        self.settle_before(&message, id, context);
         let before = self.credits.answer(&message, id);
-        let mut call = id.and_then(|id| self.take(id));
-        if let Some(call) = &mut call {
-            call.timeline.log_send(message.sender, Step::Reply, &self.sends.current.parts);
-            if message.captured == Captured::Head {
-                call.timeline.refuse(NotTimed::ReplyMissing);
-            } else if message.is_broken() {
-                call.timeline.refuse(NotTimed::Missed);
-            }
-            // If the reply was captured before its call, so may be what was moved, when no call was known that it was for.
-            if message.stamp.frame < call.message.stamp.frame {
-                call.followed = Followed::No;
-            }
-        }
+        let mut call = id.and_then(|id| self.take_answered(id, &message));
         let mut long = None;
         if let Some(call) = &mut call
             && call.described.is_none()
@@ -90,6 +64,41 @@ impl Session {
             }
         }
         message
+    }
+
+    /// Settles the indications of loss before a reply, and those of the reply. `call` is the answered call, if one waits.
+    fn settle_before(&mut self, message: &Message, call: Option<u64>, context: &mut Context<'_>) {
+        if let Some(id) = call {
+            let CurrentSend { places, earlier_parts, .. } = &self.sends.current;
+            self.recoveries.own_for(message.sender, places.first, *earlier_parts, id, &self.calls);
+            // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
+            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
+            if let Some(call) = self.calls.get_mut(id) {
+                call.timeline.reply(self.sends.current.span);
+                let (requester, responder) = (message.sender.other(), message.sender);
+                let [requester, responder] = [requester, responder].map(|end| self.data_flows.times(end));
+                call.timeline.watch(requester, responder, self.sends.current.span.ended.time);
+            }
+            self.settle(message.sender, self.sends.current.places, context);
+        } else if self.joined.is_some() {
+            self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
+        }
+    }
+
+    /// Takes the call that a reply answers from the calls that wait.
+    fn take_answered(&mut self, id: u64, message: &Message) -> Option<Call> {
+        let mut call = self.take(id)?;
+        call.timeline.log_send(message.sender, Step::Reply, &self.sends.current.parts);
+        if message.captured == Captured::Head {
+            call.timeline.refuse(NotTimed::ReplyMissing);
+        } else if message.is_broken() {
+            call.timeline.refuse(NotTimed::Missed);
+        }
+        // If the reply was captured before its call, so may be what was moved, when no call was known that it was for.
+        if message.stamp.frame < call.message.stamp.frame {
+            call.followed = Followed::No;
+        }
+        Some(call)
     }
 
     /// Returns the least that an RPC without a call waited whose reply is looked at. Of more calls than can wait at a time, none was sent

@@ -8,26 +8,12 @@ use rpcrdma::error::DecodeErrorKind;
 use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::v2;
 
-use super::assembly::{Assembled, Assembly, Part, Span};
-use super::sequence::Sequence;
-use super::step_log::SendPart;
-use crate::carrier::operation::{Places, Side, Sides};
+use super::assembly::{Assembled, Assembly, Part};
+use super::sequence::{CurrentSend, Sequence};
+use crate::carrier::operation::{Side, Sides};
 use crate::rpc::header::{self, Decoded, Dialect, Header};
 use crate::rpc::message::{Captured, Dropped, Earlier, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
-
-/// The Send whose message is read.
-#[derive(Debug, Default)]
-pub(super) struct CurrentSend {
-    /// Frames of the message. For a Payload stream in several Sends (version 2), the frames of all Sends.
-    pub(super) span: Span,
-    /// The packets of the message, if kept.
-    pub(super) parts: Vec<SendPart>,
-    /// Places of the message in what the sender sends.
-    pub(super) places: Places,
-    /// For a Payload stream in several Sends (version 2): the place of the first Send.
-    pub(super) earlier_parts: Option<u64>,
-}
 
 /// Sends of both ends.
 #[derive(Debug, Default)]
@@ -91,8 +77,8 @@ impl Sends {
     }
 
     /// Looks for an error in a Send. If the Send is an error for a Call whose last part has not come, the requester may
-    /// send no further part. The error is [`early`](Self::is_early) all the same: the last part may be on its way, and
-    /// then the error answers the whole Call.
+    /// send no further part. The error is early all the same: the last part may be on its way, and then the error
+    /// answers the whole Call.
     pub(super) fn refuse_sequence(&mut self, from: Side, send: &[u8]) {
         let order = &mut self.sequences.get_mut(from.other()).order;
         if order.is_open()
@@ -141,40 +127,22 @@ impl Sends {
         if ended.is_some() {
             *self.without_rpc.get_mut(message.sender) = ended;
         }
-        match accepted {
-            Ok(v2::Part::Payload { offset, is_last: false }) => {
-                if offset == 0 {
-                    sequence.first = self.current.places.first;
-                }
+        let dropped = match accepted {
+            Ok(v2::Part::Payload { offset, is_last }) => {
                 sequence.begin(offset, self.current.span.began, header.xid(), payload);
-                sequence.put(offset, payload);
-                sequence.keep(&self.current.parts);
-                false
-            }
-            Ok(v2::Part::Payload { offset, is_last: true }) => {
-                sequence.begin(offset, self.current.span.began, header.xid(), payload);
-                if offset > 0 {
-                    self.current.earlier_parts = Some(sequence.first);
+                if is_last {
+                    message.earlier = sequence.finish(offset, &mut self.current).map(Box::new);
+                } else {
+                    sequence.put(offset, payload, &self.current);
                 }
-                self.current.span.began = sequence.began;
-                sequence.keep(&self.current.parts);
-                self.current.parts = sequence.take_parts();
-                message.earlier = sequence.end(offset).map(Box::new);
-                true
+                return is_last;
             }
-            Ok(v2::Part::Nothing) => true,
-            Ok(v2::Part::Discard) if header.error().is_some() => {
-                message.dropped = Some(Dropped::ErrorWithFlags);
-                false
-            }
-            Ok(v2::Part::Discard) => {
-                message.dropped = Some(Dropped::OfDroppedSequence);
-                false
-            }
-            Err(error) => {
-                message.dropped = Some(Dropped::Misplaced(error));
-                false
-            }
-        }
+            Ok(v2::Part::Nothing) => return true,
+            Ok(v2::Part::Discard) if header.error().is_some() => Dropped::ErrorWithFlags,
+            Ok(v2::Part::Discard) => Dropped::OfDroppedSequence,
+            Err(error) => Dropped::Misplaced(error),
+        };
+        message.dropped = Some(dropped);
+        false
     }
 }

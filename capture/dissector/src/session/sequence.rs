@@ -3,8 +3,9 @@
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v2::Continuation;
 
+use super::assembly::Span;
 use super::step_log::SendPart;
-use crate::carrier::operation::Stamp;
+use crate::carrier::operation::{Places, Stamp};
 use crate::rpc::message::Earlier;
 use crate::rpc::not_rebuilt::NotRebuilt;
 
@@ -13,15 +14,28 @@ const STREAM: usize = 16 << 20;
 /// Maximum number of packets of a Payload stream's Sends that are kept apart.
 const PARTS: usize = 1024;
 
+/// The Send whose message is read.
+#[derive(Debug, Default)]
+pub(super) struct CurrentSend {
+    /// Frames of the message. For a Payload stream in several Sends (version 2), the frames of all Sends.
+    pub(super) span: Span,
+    /// The packets of the message, if kept.
+    pub(super) parts: Vec<SendPart>,
+    /// Places of the message in what the sender sends.
+    pub(super) places: Places,
+    /// For a Payload stream in several Sends (version 2): the place of the first Send.
+    pub(super) earlier_parts: Option<u64>,
+}
+
 /// Parts of a Payload stream that an end has sent in several Sends (version 2).
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     pub(super) order: Continuation,
-    pub(super) octets: Vec<u8>,
+    octets: Vec<u8>,
     /// The frame that the first part began with.
-    pub(super) began: Stamp,
+    began: Stamp,
     /// The place of the first part, in what the sender sends.
-    pub(super) first: u64,
+    first: u64,
     /// The packets of the parts so far, if kept.
     parts: Vec<SendPart>,
     /// True if what the end sent before is known.
@@ -47,14 +61,9 @@ impl Sequence {
     }
 
     /// Keeps the packets of a Send.
-    pub(super) fn keep(&mut self, parts: &[SendPart]) {
+    fn keep(&mut self, parts: &[SendPart]) {
         let room = PARTS.saturating_sub(self.parts.len());
         self.parts.extend(parts.iter().take(room));
-    }
-
-    /// The packets that were kept.
-    pub(super) fn take_parts(&mut self) -> Vec<SendPart> {
-        core::mem::take(&mut self.parts)
     }
 
     /// Memory used by the sequence, in octets.
@@ -62,16 +71,27 @@ impl Sequence {
         self.octets.len() + self.parts.capacity() * size_of::<SendPart>()
     }
 
-    /// Returns the data before the last part, which is at `offset`, if there is any.
-    pub(super) fn end(&mut self, offset: u64) -> Option<Earlier> {
+    /// Makes the Send of the last part, which is at `offset`, the whole stream. Returns the data before the last part, if
+    /// there is any.
+    pub(super) fn finish(&mut self, offset: u64, send: &mut CurrentSend) -> Option<Earlier> {
+        if offset > 0 {
+            send.earlier_parts = Some(self.first);
+        }
+        send.span.began = self.began;
+        self.keep(&send.parts);
+        send.parts = core::mem::take(&mut self.parts);
         let octets = core::mem::take(&mut self.octets);
         let cut = ((octets.len() as u64) < offset).then_some(NotRebuilt::Earlier);
         let missing = self.missing.take().or(cut);
         (offset > 0 || missing.is_some()).then_some(Earlier { octets, length: offset, missing })
     }
 
-    /// Keeps a part. After a cut part, the place of the next part is unknown.
-    pub(super) fn put(&mut self, offset: u64, payload: &[u8]) {
+    /// Keeps a part that others follow. After a cut part, the place of the next part is unknown.
+    pub(super) fn put(&mut self, offset: u64, payload: &[u8], send: &CurrentSend) {
+        if offset == 0 {
+            self.first = send.places.first;
+        }
+        self.keep(&send.parts);
         if self.missing.is_some() || self.octets.len() as u64 != offset {
             return;
         }

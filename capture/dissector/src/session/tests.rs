@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::arrivals::Unacknowledged;
 use super::call::{Call, CallSegment};
 use super::recovery::WaitingSign;
-use super::sequence::Sequence;
+use super::sequence::{CurrentSend, Sequence};
 use super::*;
 use crate::carrier::acknowledgement::Acknowledgement;
 use crate::carrier::connection::{Connection, Counts, Endpoint, RefusedAccess};
@@ -1134,23 +1134,23 @@ fn a_send_without_its_end_continues_an_open_stream() {
 #[test]
 fn at_most_16_mebibytes_of_a_stream_are_kept() {
     let keeps = |more: usize| {
-        let mut sequence = Sequence::default();
+        let (mut sequence, mut send) = (Sequence::default(), CurrentSend::default());
         let (start, rest) = (words(&call_of(1, NFS)), vec![0; (16 << 20) - 40 + more]);
         sequence.begin(0, Stamp::default(), 1, &start);
-        sequence.put(0, &start);
-        sequence.put(40, &rest);
-        sequence.end((40 + rest.len()) as u64).unwrap().missing
+        sequence.put(0, &start, &send);
+        sequence.put(40, &rest, &send);
+        sequence.finish((40 + rest.len()) as u64, &mut send).unwrap().missing
     };
     assert_eq!([keeps(0), keeps(1)], [None, Some(NotRebuilt::TooMuch)]);
 }
 
 #[test]
 fn of_the_parts_behind_a_cut_one_nothing_is_kept() {
-    let (mut sequence, start) = (Sequence::default(), words(&call_of(1, NFS)));
+    let (mut sequence, mut send, start) = (Sequence::default(), CurrentSend::default(), words(&call_of(1, NFS)));
     sequence.begin(0, Stamp::default(), 1, &start);
-    sequence.put(0, &start[..20]);
-    sequence.put(40, &[7; 8]);
-    let earlier = sequence.end(48).unwrap();
+    sequence.put(0, &start[..20], &send);
+    sequence.put(40, &[7; 8], &send);
+    let earlier = sequence.finish(48, &mut send).unwrap();
     assert_eq!((&earlier.octets[..], earlier.length), (&start[..20], 48));
     assert_eq!(earlier.missing, Some(NotRebuilt::Earlier));
 }
