@@ -279,6 +279,12 @@ impl Dissector {
                 }
             }
         }
+        self.relate_events(known);
+    }
+
+    /// Relates the events after the first `known` to other connections, and to the sessions of mirrors.
+    #[inline]
+    fn relate_events(&mut self, known: usize) {
         if self.state.mounts.has_several() {
             let DissectorState { mounts, events, .. } = &mut self.state;
             if events.range(known..).any(|event| mounts.is_concerned(event)) {

@@ -237,23 +237,8 @@ impl Ordering {
             asked_again: None,
             packet,
         };
-        if packet.is_request() {
-            let last = &mut self.streams.get_mut(from).last_time;
-            arrival.silence = stamp.time.0.saturating_sub(last.0);
-            *last = stamp.time.max(*last);
-            self.await_acknowledgement(&arrival, sink);
-            let acknowledged_before = self.acknowledged_before(&arrival);
-            self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
-            if self.is_kept(&mut arrival, sink) {
-                return;
-            }
-            let (number, _) = self.number(&arrival);
-            let stream = self.streams.get_mut(from);
-            let is_awaited = stream.is_awaited(number);
-            stream.refused_from.take_if(|refused| *refused == number && is_awaited);
-            if stream.run.is_some() && arrival.first_sent.is_none() && number >= stream.captured_end() {
-                stream.run = None;
-            }
+        if packet.is_request() && self.note_request(&mut arrival, sink) {
+            return;
         }
         if !self.queue.packets.is_empty() {
             // A repetition changes nothing, and neither does an answer to a request that was already used.
@@ -275,6 +260,29 @@ impl Ordering {
                 self.drain(sink);
             }
         }
+    }
+
+    /// Notes what a packet of the requester shows before the packet is used. Returns true if the packet is kept already.
+    #[inline]
+    fn note_request<S: OperationSink>(&mut self, arrival: &mut Arrival<'_>, sink: &mut S) -> bool {
+        let Origin { from, stamp } = arrival.origin();
+        let last = &mut self.streams.get_mut(from).last_time;
+        arrival.silence = stamp.time.0.saturating_sub(last.0);
+        *last = stamp.time.max(*last);
+        self.await_acknowledgement(arrival, sink);
+        let acknowledged_before = self.acknowledged_before(arrival);
+        self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
+        if self.is_kept(arrival, sink) {
+            return true;
+        }
+        let (number, _) = self.number(arrival);
+        let stream = self.streams.get_mut(from);
+        let is_awaited = stream.is_awaited(number);
+        stream.refused_from.take_if(|refused| *refused == number && is_awaited);
+        if stream.run.is_some() && arrival.first_sent.is_none() && number >= stream.captured_end() {
+            stream.run = None;
+        }
+        false
     }
 
     /// Emits everything that is still buffered, at the end of the connection or of the capture.
@@ -896,28 +904,7 @@ impl Ordering {
         let stream = self.streams.get_mut(arrival.from);
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
-            // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
-            // a Send. Other packets of the same gap may be missing. If the gap is before the capture's first packet,
-            // nobody was told that yet, and a packet that was asked for comes again.
-            let lost = arrival.operation(number, OperationKind::Lost);
-            sink.take_operation(lost, true);
-            if stream.asked == Some(number) {
-                let repeated = self.repeated(arrival);
-                let signs = self.streams.get_mut(arrival.from).copy(number, &repeated);
-                self.show(arrival, number, signs, sink);
-            }
-            let stream = self.streams.get_mut(arrival.from);
-            stream.passed = Some(number);
-            let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
-            let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
-            match kind {
-                Some(kind) => {
-                    sink.take_operation(arrival.operation(number, kind), true);
-                    // It does not show that what comes next is in order.
-                    sink.take_operation(lost, true);
-                }
-                None => self.counts.get_mut(arrival.from).unmatched += 1,
-            }
+            self.emit_late_request(arrival, number, sink);
             return Ok(());
         }
         if distance.unsigned_abs() > FAR || stream.repetitions > REPETITIONS {
@@ -957,6 +944,33 @@ impl Ordering {
             stream.ask_again(asked);
         }
         Ok(())
+    }
+
+    /// Emits a request that was captured behind later ones and that the capture was said to lack. Operations on memory
+    /// come too late, because the memory may serve another call by now, and so do parts of a Send. Other packets of the
+    /// same gap may be missing. If the gap is before the capture's first packet, the gap was not reported yet, and a
+    /// packet that was asked for comes again.
+    fn emit_late_request<S: OperationSink>(&mut self, arrival: &Arrival<'_>, number: u64, sink: &mut S) {
+        let lost = arrival.operation(number, OperationKind::Lost);
+        sink.take_operation(lost, true);
+        if self.streams.get(arrival.from).asked == Some(number) {
+            let repeated = self.repeated(arrival);
+            let signs = self.streams.get_mut(arrival.from).copy(number, &repeated);
+            self.show(arrival, number, signs, sink);
+        }
+        let mtu = self.mtu;
+        let stream = self.streams.get_mut(arrival.from);
+        stream.passed = Some(number);
+        let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
+        let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
+        match kind {
+            Some(kind) => {
+                sink.take_operation(arrival.operation(number, kind), true);
+                // It does not show that what comes next is in order.
+                sink.take_operation(lost, true);
+            }
+            None => self.counts.get_mut(arrival.from).unmatched += 1,
+        }
     }
 
     fn response<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {

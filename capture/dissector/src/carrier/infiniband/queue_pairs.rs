@@ -209,7 +209,7 @@ impl<S> QueuePairs<S> {
         message: &Management<'_>,
         handler: &mut impl Handler<Session = S>,
     ) {
-        let (source, destination) = (packet.source, packet.destination);
+        let Packet { source, destination, carrier, .. } = *packet;
         match *message {
             Management::Request {
                 local,
@@ -221,46 +221,16 @@ impl<S> QueuePairs<S> {
                 terms,
                 private_data,
             } => {
-                let request = SetUp {
-                    active: source,
-                    passive: destination,
-                    carrier: packet.carrier,
-                    request: Some(SetUpHalf {
-                        queue_pair,
-                        sequence,
-                        announced: Announced::new(stamp, private_data),
-                        terms,
-                    }),
-                    reply: None,
-                    service: Some(service),
-                    mtu: path_mtu,
-                    ack_timeout,
-                    name: local,
-                    repeats: None,
-                    receipt: Receipt::None,
-                };
-                self.request(request, handler);
+                let announced = Announced::new(stamp, private_data);
+                let half = SetUpHalf { queue_pair, sequence, announced, terms };
+                let set_up = SetUp { request: Some(half), ..SetUp::new(source, destination, carrier, local) };
+                self.request(SetUp { service: Some(service), mtu: path_mtu, ack_timeout, ..set_up }, handler);
             }
             Management::Reply { remote, queue_pair, sequence, terms, private_data } => {
-                let reply = SetUp {
-                    active: destination,
-                    passive: source,
-                    carrier: packet.carrier,
-                    request: None,
-                    reply: Some(SetUpHalf {
-                        queue_pair,
-                        sequence,
-                        announced: Announced::new(stamp, private_data),
-                        terms,
-                    }),
-                    service: None,
-                    mtu: None,
-                    ack_timeout: None,
-                    name: remote,
-                    repeats: None,
-                    receipt: Receipt::None,
-                };
-                self.reply(reply, handler);
+                let announced = Announced::new(stamp, private_data);
+                let half = SetUpHalf { queue_pair, sequence, announced, terms };
+                let set_up = SetUp { reply: Some(half), ..SetUp::new(destination, source, carrier, remote) };
+                self.reply(set_up, handler);
             }
             Management::Reject { remote, reason } => {
                 let asked = self.set_ups.take_set_up(destination, remote, Seen::Request);

@@ -100,6 +100,23 @@ impl SetUps {
 }
 
 impl SetUp {
+    /// Creates a setup of which nothing but the ends and the name of the active end is known.
+    pub(super) const fn new(active: Address, passive: Address, carrier: Carrier, name: u32) -> Self {
+        Self {
+            active,
+            passive,
+            carrier,
+            request: None,
+            reply: None,
+            service: None,
+            mtu: None,
+            ack_timeout: None,
+            name,
+            repeats: None,
+            receipt: Receipt::None,
+        }
+    }
+
     /// Counts an earlier request as a copy of this one, if both ask for the same queue pair. Returns the earlier one
     /// otherwise.
     pub(super) fn repeat(&mut self, earlier: Self) -> Option<Self> {
