@@ -134,7 +134,7 @@ impl Session {
     pub(crate) fn acknowledged(&mut self, by: Origin, acknowledgement: Acknowledgement, context: &mut Context<'_>) {
         let (Origin { from, stamp }, Acknowledgement { place, is_bare }) = (by, acknowledgement);
         self.coverage.speak(from);
-        self.refusals.accept(self.number, from.other(), place, context);
+        self.refusals.accept(self.number, from.other(), place, context.events);
         let keeps = self.keeps;
         while let Some(mut arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
             if let Some(least) = self.clocks.least_round_trip(from) {

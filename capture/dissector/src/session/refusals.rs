@@ -4,8 +4,9 @@
 //! call. Everything that a responder sends takes a Receive of the requester. So if the responder has sent anything but
 //! replies to calls that waited, that may have taken the Receive of the reply.
 
+use std::collections::VecDeque;
+
 use super::replies::{REFUSED, Refused, Replies, SentReply};
-use super::state::Context;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, RefusedReply, RefusedReplyEnd};
@@ -73,21 +74,27 @@ impl Refusals {
     /// Reports the refused replies of an end that are accepted by now: the other end has acknowledged what was sent up to this
     /// place.
     #[inline]
-    pub(super) fn accept(&mut self, connection: Option<u32>, responder: Side, place: u64, context: &mut Context<'_>) {
+    pub(super) fn accept(
+        &mut self,
+        connection: Option<u32>,
+        responder: Side,
+        place: u64,
+        events: &mut VecDeque<Event>,
+    ) {
         if self.replies.as_ref().is_some_and(|replies| !replies.get(responder).refused.is_empty()) {
             let is_over = |reply: &SentReply| reply.places.end <= place + 1;
-            self.end(connection, responder, RefusedReplyEnd::Accepted, is_over, context);
+            self.end(connection, responder, RefusedReplyEnd::Accepted, is_over, events);
         }
     }
 
     /// Reports the replies that are still refused when the connection or the capture ends.
-    pub(super) fn finish(&mut self, connection: Option<u32>, end: WaitEnd, context: &mut Context<'_>) {
+    pub(super) fn finish(&mut self, connection: Option<u32>, end: WaitEnd, events: &mut VecDeque<Event>) {
         let end = match end {
             WaitEnd::Disconnected { .. } | WaitEnd::Connection => RefusedReplyEnd::ConnectionEnded,
             WaitEnd::Capture | WaitEnd::Repeated | WaitEnd::GivenUp => RefusedReplyEnd::Unknown,
         };
         for responder in [Side::Active, Side::Passive] {
-            self.end(connection, responder, end, |_| true, context);
+            self.end(connection, responder, end, |_| true, events);
         }
     }
 
@@ -97,14 +104,14 @@ impl Refusals {
         responder: Side,
         end: RefusedReplyEnd,
         is_over: impl Fn(&SentReply) -> bool,
-        context: &mut Context<'_>,
+        events: &mut VecDeque<Event>,
     ) {
         let Some((connection, replies)) = connection.zip(self.replies.as_mut()) else { return };
         let refused = &mut replies.get_mut(responder).refused;
         for Refused { reply, first, times, is_expected } in refused.extract_if(.., |refused| is_over(&refused.reply)) {
             let (requester, xid) = (responder.other(), reply.xid);
             let refused = RefusedReply { connection, requester, xid, stamp: first, times, end, is_expected };
-            context.events.push_back(Event::RefusedReply(refused));
+            events.push_back(Event::RefusedReply(refused));
         }
     }
 }

@@ -60,7 +60,7 @@ impl Session {
         self.abandon(connection, context);
         self.settle_all(context);
         self.settle_replies(end, context);
-        self.refusals.finish(self.number, end, context);
+        self.refusals.finish(self.number, end, context.events);
         while let Some(id) = self.calls.oldest() {
             self.give_up(id, end, context);
         }
