@@ -287,7 +287,8 @@ impl Dissector {
     fn relate_events(&mut self, known: usize) {
         if self.state.mounts.has_several() {
             let DissectorState { mounts, events, .. } = &mut self.state;
-            if events.range(known..).any(|event| mounts.is_concerned(event)) {
+            // By index: most frames have one event, and an iterator over a part of the queue costs more than the question.
+            if (known..events.len()).any(|index| events.get(index).is_some_and(|event| mounts.is_concerned(event))) {
                 self.join_tries(known);
             }
         }
@@ -501,6 +502,7 @@ impl Handler for DissectorState {
         session
     }
 
+    #[inline]
     fn operation(
         &mut self,
         connection: &Connection,

@@ -21,17 +21,19 @@ pub struct FaultRun {
 }
 
 impl FaultRun {
-    /// The run after one more sign. Only signs after which a connection may end count.
-    pub(super) fn next(run: Option<Self>, recovered: &Recovered) -> Option<Self> {
+    /// True for a sign after which a connection may end.
+    pub(super) const fn is_fault(kind: RecoveryKind) -> bool {
+        matches!(kind, RecoveryKind::TimedOut { .. } | RecoveryKind::NotReady { .. } | RecoveryKind::Failed)
+    }
+
+    /// The run after one more fault.
+    pub(super) fn next(run: Option<Self>, recovered: &Recovered) -> Self {
         let Recovered { stamp, from: by, kind, .. } = *recovered;
-        if !matches!(kind, RecoveryKind::TimedOut { .. } | RecoveryKind::NotReady { .. } | RecoveryKind::Failed) {
-            return run;
-        }
         let is_same = |run: &Self| run.by == by && run.kind.name() == kind.name();
-        Some(match run.filter(is_same) {
+        match run.filter(is_same) {
             Some(run) => Self { last: stamp, times: run.times + 1, ..run },
             None => Self { by, kind, first: stamp, last: stamp, times: 1 },
-        })
+        }
     }
 
     /// The signs in words, after "after".

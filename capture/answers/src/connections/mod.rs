@@ -74,9 +74,9 @@ impl Connections {
         match event {
             Event::Message(message) => self.message(message),
             Event::Transaction(transaction) => self.transaction(transaction),
-            Event::Recovery(recovered) => {
+            Event::Recovery(recovered) if FaultRun::is_fault(recovered.kind) => {
                 let open = self.open.entry(recovered.connection).or_default();
-                open.faults = FaultRun::next(open.faults, recovered);
+                open.faults = Some(FaultRun::next(open.faults, recovered));
             }
             Event::Terminated(terminated) => {
                 self.open.entry(terminated.connection).or_default().terminate = Some(terminated.terminate);

@@ -82,7 +82,8 @@ pub struct Diagnoser {
     facts: Facts,
     attempts: Attempts,
     lives: Connections,
-    mounts: Mounts,
+    /// `None` if the mounts are not wanted.
+    mounts: Option<Mounts>,
     gaps: Gaps,
     selected: Option<Box<SelectedPart>>,
 }
@@ -116,10 +117,15 @@ impl Diagnoser {
             facts: Facts::default(),
             attempts: Attempts::default(),
             lives: Connections::default(),
-            mounts: Mounts::default(),
+            mounts: Some(Mounts::default()),
             gaps: Gaps::default(),
             selected: None,
         }
+    }
+
+    /// Leaves the mounts out, for a caller that gathers the mounts itself.
+    pub(crate) fn without_mounts(self) -> Self {
+        Self { mounts: None, ..self }
     }
 
     /// Diagnoses a selection.
@@ -128,7 +134,7 @@ impl Diagnoser {
     #[must_use]
     pub fn of_selection(self) -> Self {
         let selected = SelectedPart {
-            whole: Self::new(""),
+            whole: Self::new("").without_mounts(),
             options: String::new(),
             items: 0,
             connections: BTreeSet::new(),
@@ -218,7 +224,7 @@ impl Diagnoser {
                 self.facts.referrals.add_rpc(transaction, arguments);
                 self.facts.recalls.transaction(transaction, arguments);
                 self.names.learn(transaction, arguments);
-                self.mounts.transaction(transaction, Some(arguments));
+                self.mounts.iter_mut().for_each(|mounts| mounts.transaction(transaction, Some(arguments)));
                 &self.names
             }
         };
@@ -328,7 +334,7 @@ impl Diagnoser {
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,
             without_call: waits.without_call,
-            mounts: mounts.finish().iter().map(DiagnosedMount::new).collect(),
+            mounts: mounts.map(Mounts::finish).iter().flatten().map(DiagnosedMount::new).collect(),
             latency: both_ends
                 .map(|both| both.requester)
                 .or_else(|| Latency::new(&waits.latencies))

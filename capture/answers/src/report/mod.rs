@@ -142,7 +142,7 @@ impl CaptureReport {
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
-            diagnoser: Diagnoser::new(&name),
+            diagnoser: Diagnoser::new(&name).without_mounts(),
             name,
             stats: Stats::default(),
             series: TimeSeries::default(),
@@ -204,12 +204,12 @@ impl CaptureReport {
     /// # Errors
     /// None that can happen: rows are written to memory.
     pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
-        self.stats.event(event);
         if self.window.is_none() {
             self.gaps.event(event);
             self.draw(event);
         }
         let Event::Transaction(transaction) = event else {
+            self.stats.event(event);
             self.diagnoser.event(event);
             return Ok(());
         };
@@ -217,6 +217,7 @@ impl CaptureReport {
         transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
         self.pending.add_rpc(transaction);
         let arguments = transaction.arguments();
+        self.stats.transaction(transaction, Some(&arguments));
         let causes = self.diagnoser.transaction(transaction, &arguments);
         self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
         let [.., by_name] = &self.tops;

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 use rpcrdma_dissector::{
-    Captured, Direction, Event, Form, Half, Message, NotRebuilt, Rejected, RejectionKind, Report, Status, Summary,
-    Transaction, UnansweredRequest, nfs, service_port,
+    Captured, Direction, Event, Form, Half, Message, NotRebuilt, OperationArguments, Rejected, RejectionKind, Report,
+    Status, Summary, Transaction, UnansweredRequest, nfs, service_port,
 };
 
 use crate::name_counts::count;
@@ -103,7 +103,7 @@ impl Stats {
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Message(message) => self.message(message),
-            Event::Transaction(transaction) => self.transaction(transaction),
+            Event::Transaction(transaction) => self.transaction(transaction, None),
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::UnansweredRequest(request) => self.unanswered(request),
@@ -155,10 +155,11 @@ impl Stats {
         }
     }
 
-    fn transaction(&mut self, transaction: &Transaction) {
+    /// Takes an RPC, with the arguments if a caller has read them already.
+    pub(crate) fn transaction(&mut self, transaction: &Transaction, arguments: Option<&[OperationArguments<'_>]>) {
         let Transaction { call, reply, read_octets, write_octets, .. } = transaction;
         if !self.is_interval {
-            self.mounts.transaction(transaction, None);
+            self.mounts.transaction(transaction, arguments);
         }
         let rpcs = &mut self.rpcs;
         rpcs.total += 1;

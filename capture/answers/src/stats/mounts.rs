@@ -126,6 +126,8 @@ pub(crate) struct Mounts {
 struct Mount {
     shown: MountStatistics,
     rpcs: u64,
+    /// Body of the last AUTH_SYS credential, which most calls share.
+    last_sys: Box<[u8]>,
     /// Handles whose paths are known.
     paths: Vec<KnownPath>,
     spans: Vec<ConnectionSpan>,
@@ -236,7 +238,7 @@ impl Mount {
             credits: CreditCounts::default(),
             reverse_credits: CreditCounts::default(),
         };
-        Self { shown, rpcs: 0, paths: Vec::new(), spans: Vec::new() }
+        Self { shown, rpcs: 0, last_sys: Box::default(), paths: Vec::new(), spans: Vec::new() }
     }
 
     fn finish(mut self) -> MountStatistics {
@@ -266,6 +268,10 @@ impl Mount {
 
     fn credential(&mut self, transaction: &Transaction, call: Stamp) {
         let Some(credential) = transaction.credential() else { return };
+        let is_sys = credential.flavor == Flavor::SYS;
+        if is_sys && *credential.body == *self.last_sys {
+            return;
+        }
         let security = &mut self.shown.security;
         match (credential.flavor, transaction.security) {
             (Flavor::NONE, _) => note(security, "none", call),
@@ -279,9 +285,10 @@ impl Mount {
                 None => note(security, &format!("flavor {}", flavor.0), call),
             },
         }
-        if credential.flavor != Flavor::SYS {
+        if !is_sys {
             return;
         }
+        self.last_sys = credential.body.into();
         let Ok(sys) = AuthSys::decode(credential.body) else { return };
         let users = &mut self.shown.users;
         let is_known = |user: &MountUser| (user.uid, user.gid) == (sys.uid, sys.gid);

@@ -165,10 +165,7 @@ fn first<'a, 'b: 'a>(mut items: impl Iterator<Item = &'a MarkedItem<'b>>, mark: 
 }
 
 /// The marked items of one operation.
-fn select_items<'a, 'b>(
-    items: &'a [MarkedItem<'b>],
-    operation: usize,
-) -> impl Iterator<Item = &'a MarkedItem<'b>> + Clone {
+fn select_items<'a, 'b>(items: &'a [MarkedItem<'b>], operation: usize) -> impl Iterator<Item = &'a MarkedItem<'b>> {
     items.iter().filter(move |item| item.operation == operation)
 }
 
@@ -189,26 +186,35 @@ impl<'b> OperationArguments<'b> {
         (limits != ServerLimits::default()).then_some(limits)
     }
 
-    fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>> + Clone) -> Self
+    fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>>) -> Self
     where
         'b: 'a,
     {
-        let mut names = items.clone().filter(|item| item.mark == Mark::Name).map(|item| item.octets);
-        let mut handles = items.clone().filter(|item| item.mark == Mark::Handle).map(|item| item.octets);
-        let (file_name, new_file_name) = (names.next(), names.next());
-        Self {
-            name,
-            handle: handles.next(),
-            file_name,
-            new_file_name,
-            new_handle: new_file_name.and(handles.next()),
-            attributes: first(items.clone(), Mark::Attributes),
-            offset: first(items.clone(), Mark::Offset).map(number),
-            count: first(items.clone(), Mark::Count).and_then(|octets| number(octets).try_into().ok()),
-            stateid: first(items.clone(), Mark::Stateid),
-            path: first(items, Mark::Path),
-            ..Self::default()
+        let mut arguments = Self { name, ..Self::default() };
+        let mut second_handle = None;
+        for &MarkedItem { mark, octets, .. } in items {
+            let argument = match mark {
+                Mark::Name if arguments.file_name.is_none() => &mut arguments.file_name,
+                Mark::Name => &mut arguments.new_file_name,
+                Mark::Handle if arguments.handle.is_none() => &mut arguments.handle,
+                Mark::Handle => &mut second_handle,
+                Mark::Attributes => &mut arguments.attributes,
+                Mark::Stateid => &mut arguments.stateid,
+                Mark::Path => &mut arguments.path,
+                Mark::Offset => {
+                    arguments.offset.get_or_insert_with(|| number(octets));
+                    continue;
+                }
+                Mark::Count => {
+                    arguments.count = arguments.count.or_else(|| number(octets).try_into().ok());
+                    continue;
+                }
+                _ => continue,
+            };
+            argument.get_or_insert(octets);
         }
+        arguments.new_handle = arguments.new_file_name.and(second_handle);
+        arguments
     }
 }
 

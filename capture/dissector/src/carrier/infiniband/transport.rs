@@ -107,25 +107,48 @@ struct OpcodeMeaning {
     last: bool,
 }
 
+/// Place of a packet in a message of one packet or several.
+enum PlaceInMessage {
+    First,
+    Middle,
+    Last,
+    Only,
+}
+
+impl PlaceInMessage {
+    const fn of(self, kind: PacketKind) -> OpcodeMeaning {
+        let (first, last) = match self {
+            Self::First => (true, false),
+            Self::Middle => (false, false),
+            Self::Last => (false, true),
+            Self::Only => (true, true),
+        };
+        OpcodeMeaning { kind, first, last }
+    }
+}
+
 /// Returns the meaning of an opcode in the table of reliable-connection opcodes.
 const fn meaning(operation: u8) -> OpcodeMeaning {
-    let (first, last) = match operation {
-        0x00 | 0x06 | 0x0d => (true, false),
-        0x01 | 0x07 | 0x0e => (false, false),
-        0x02 | 0x03 | 0x08 | 0x09 | 0x0f | 0x16 => (false, true),
-        _ => (true, true),
-    };
-    let kind = match operation {
-        0x00..=0x05 | 0x16 | 0x17 => PacketKind::Send,
-        0x06..=0x0b => PacketKind::Write,
-        0x0c => PacketKind::ReadRequest,
-        0x0d..=0x10 => PacketKind::ReadResponse,
-        0x11 => PacketKind::Acknowledge,
-        0x12 => PacketKind::AtomicAcknowledge,
-        0x13 | 0x14 => PacketKind::Atomic,
-        _ => PacketKind::Other,
-    };
-    OpcodeMeaning { kind, first, last }
+    use PlaceInMessage::{First, Last, Middle, Only};
+    match operation {
+        0x00 => First.of(PacketKind::Send),
+        0x01 => Middle.of(PacketKind::Send),
+        0x02 | 0x03 | 0x16 => Last.of(PacketKind::Send),
+        0x04 | 0x05 | 0x17 => Only.of(PacketKind::Send),
+        0x06 => First.of(PacketKind::Write),
+        0x07 => Middle.of(PacketKind::Write),
+        0x08 | 0x09 => Last.of(PacketKind::Write),
+        0x0a | 0x0b => Only.of(PacketKind::Write),
+        0x0c => Only.of(PacketKind::ReadRequest),
+        0x0d => First.of(PacketKind::ReadResponse),
+        0x0e => Middle.of(PacketKind::ReadResponse),
+        0x0f => Last.of(PacketKind::ReadResponse),
+        0x10 => Only.of(PacketKind::ReadResponse),
+        0x11 => Only.of(PacketKind::Acknowledge),
+        0x12 => Only.of(PacketKind::AtomicAcknowledge),
+        0x13 | 0x14 => Only.of(PacketKind::Atomic),
+        _ => Only.of(PacketKind::Other),
+    }
 }
 
 impl<'a> Transport<'a> {
