@@ -33,6 +33,7 @@ pub mod gaps;
 pub mod lines;
 mod name_counts;
 mod operation_name;
+mod small_map;
 mod tries;
 mod unanswered;
 

@@ -10,7 +10,7 @@ mod simulation;
 mod text;
 mod total;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 
 use rpcrdma::rules::Severity;
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::operation_name::OperationName;
 use crate::record::JsonRecord;
+use crate::small_map::SmallMap;
 use crate::stats::NAMES;
 use chance::{Chance, Limit};
 use operation::{Faults, PerOperation};
@@ -30,12 +31,12 @@ pub(crate) use total::ComparedTotal;
 /// Counts of one capture.
 #[derive(Debug, Default)]
 pub struct Comparand {
-    operations: BTreeMap<String, PerOperation>,
+    operations: SmallMap<String, PerOperation>,
     /// RPCs of operations beyond those in the list.
     left_out: u64,
     packets: PacketCounts,
     /// Findings by rule and severity.
-    findings: BTreeMap<(&'static str, Severity), u64>,
+    findings: SmallMap<(&'static str, Severity), u64>,
     /// Time of the last frame.
     ended: Time,
 }
@@ -44,11 +45,10 @@ impl Comparand {
     /// Takes an RPC.
     pub fn transaction(&mut self, transaction: &Transaction) {
         let name = OperationName::of_transaction(transaction).to_string();
-        if self.operations.len() >= NAMES && !self.operations.contains_key(&name) {
-            self.left_out += 1;
-            return;
+        match self.operations.value(name, NAMES) {
+            Some(operation) => operation.add_rpc(transaction),
+            None => self.left_out += 1,
         }
-        self.operations.entry(name).or_default().add_rpc(transaction);
     }
 
     /// Takes a connection.
@@ -61,7 +61,7 @@ impl Comparand {
 
     /// Takes a finding.
     pub fn finding(&mut self, found: &Found) {
-        *self.findings.entry((found.rule.slug, found.severity)).or_default() += 1;
+        self.findings.add((found.rule.slug, found.severity), 1, usize::MAX);
     }
 
     /// Takes the time of the last frame.

@@ -1,10 +1,11 @@
 //! Connection requests that were rejected or never answered, by the ends and the service.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rpcrdma_dissector::{Address, CaptureEnd, Rejected, RejectionKind, Report, Stamp, UnansweredRequest, service_port};
 
 use super::cause::{Cause, UNANSWERED};
+use crate::small_map::SmallMap;
 
 /// The most pairs of ends that are told apart.
 const KEYS: usize = 500;
@@ -59,7 +60,7 @@ impl RequestRun {
 pub(super) struct RequestOutcomes {
     pub(super) rejected: Option<RequestRun>,
     /// Number of rejections of each kind.
-    pub(super) kinds: BTreeMap<RejectionKind, u64>,
+    pub(super) kinds: SmallMap<RejectionKind, u64>,
     pub(super) unanswered: Option<RequestRun>,
     /// True if the server confirmed the receipt of an unanswered request.
     pub(super) is_received: bool,
@@ -69,7 +70,7 @@ pub(super) struct RequestOutcomes {
 impl RequestOutcomes {
     /// The only kind of rejection; `None` if there are several.
     pub(super) fn kind(&self) -> Option<RejectionKind> {
-        self.kinds.first_key_value().filter(|_| self.kinds.len() == 1).map(|(kind, _)| *kind)
+        self.kinds.only().map(|(kind, _)| *kind)
     }
 
     /// Returns true if every rejection says that nothing listens on the port.
@@ -81,7 +82,7 @@ impl RequestOutcomes {
 /// Connection requests of a capture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
-    requests: BTreeMap<RequestKey, RequestOutcomes>,
+    requests: SmallMap<RequestKey, RequestOutcomes>,
     /// Servers and services with RPC-over-RDMA.
     services: BTreeSet<(Address, Option<u64>)>,
     /// Connections with RPC-over-RDMA: the client, the server, and the answer to the request.
@@ -93,7 +94,7 @@ impl Attempts {
         let Rejected { stamp, from, to, service, kind, is_for_rpc, .. } = *rejected;
         let Some(requests) = self.requests(RequestKey { client: to, server: from, service }) else { return };
         requests.is_for_rpc |= is_for_rpc;
-        *requests.kinds.entry(kind).or_default() += 1;
+        requests.kinds.add(kind, 1, KEYS);
         extend_run(&mut requests.rejected, 1, stamp, stamp);
     }
 
@@ -125,8 +126,7 @@ impl Attempts {
     }
 
     fn requests(&mut self, key: RequestKey) -> Option<&mut RequestOutcomes> {
-        let has_room = self.requests.len() < KEYS || self.requests.contains_key(&key);
-        has_room.then(|| self.requests.entry(key).or_default())
+        self.requests.value(key, KEYS)
     }
 
     /// Requests for connections that were to carry RPC-over-RDMA.

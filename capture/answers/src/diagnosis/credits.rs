@@ -8,6 +8,7 @@ use rpcrdma_dissector::{Direction, Message, Transaction};
 
 use super::cause::CauseOwner;
 use crate::format::number::{duration, grouped};
+use crate::small_map::SmallMap;
 
 /// The most connections, and calls that wait for their replies, of which the credits are kept.
 const CONNECTIONS: usize = 1000;
@@ -34,7 +35,7 @@ struct Extent(Option<(u32, u32)>);
 /// Waits for credits, by the end that granted or asked for too little.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CreditTerms {
-    grants: BTreeMap<u32, Grants>,
+    grants: SmallMap<u32, Grants>,
     calls: BTreeMap<(u32, u32), Terms>,
     /// Nanoseconds of waits in which the server had granted less than the client asked for.
     of_responder: u64,
@@ -59,12 +60,10 @@ impl CreditTerms {
     }
 
     fn grant(&mut self, connection: u32, credits: u32) {
-        let has_room = self.grants.len() < CONNECTIONS;
-        match self.grants.get_mut(&connection) {
+        let first = || Grants { before: credits, last: credits };
+        match self.grants.value_or(connection, CONNECTIONS, first) {
             Some(grants) if grants.last != credits => *grants = Grants { before: grants.last, last: credits },
-            Some(_) => {}
-            None if has_room => _ = self.grants.insert(connection, Grants { before: credits, last: credits }),
-            None => {}
+            _ => {}
         }
     }
 

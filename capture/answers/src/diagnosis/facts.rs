@@ -18,6 +18,7 @@ use super::recalls::Recalls;
 use super::referrals::Referrals;
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::format::number::counted;
+use crate::small_map::SmallMap;
 use crate::stats::{StatusName, send_length};
 
 /// The most directions, kinds of failure and rules that are told apart.
@@ -81,7 +82,7 @@ pub(super) struct Broken {
     /// The end that breaks the rule, if the capture shows which.
     pub(super) by: Option<Address>,
     /// The first frame with the violation, by connection.
-    connections: BTreeMap<u32, u64>,
+    connections: SmallMap<u32, u64>,
 }
 
 /// 'Receiver not ready' by one end.
@@ -195,11 +196,11 @@ pub(super) struct Facts {
     /// RPCs on connections whose packets were captured at both ends.
     pub(super) both_ends: BothEndsTimes,
     /// Number of connections that were captured at each place.
-    pub(super) places: BTreeMap<CapturedAt, u64>,
+    pub(super) places: SmallMap<CapturedAt, u64>,
     pub(super) losses: Losses,
     /// 'Receiver not ready' by the sending end.
-    pub(super) not_ready: BTreeMap<Address, NotReady>,
-    pub(super) failures: BTreeMap<(String, StatusName), u64>,
+    pub(super) not_ready: SmallMap<Address, NotReady>,
+    pub(super) failures: SmallMap<(String, StatusName), u64>,
     pub(super) failed: Tally,
     /// RPCs that ended with NFS4ERR_MOVED.
     pub(super) referrals: Referrals,
@@ -208,17 +209,17 @@ pub(super) struct Facts {
     /// By connections that have not ended.
     open: BTreeMap<u32, WithChunks>,
     /// The same.
-    again: BTreeMap<u32, UnknownAgain>,
+    again: SmallMap<u32, UnknownAgain>,
     /// Retransmitted packets of connections that were set up before the capture: for calls from before that, for instance.
     pub(super) joined_again: UnknownAgain,
     pub(super) small: SmallSends,
-    pub(super) broken: BTreeMap<(&'static str, String), Broken>,
+    pub(super) broken: SmallMap<(&'static str, String), Broken>,
     /// Operations that an end refused for good: by connection the first frame, and who refused.
-    pub(super) refused: BTreeMap<u32, (u64, Address)>,
+    pub(super) refused: SmallMap<u32, (u64, Address)>,
     /// Connections that ended while calls waited, with the frame of the end.
-    deaths: BTreeMap<u32, u64>,
+    deaths: SmallMap<u32, u64>,
     /// Packets with a wrong checksum that were retransmitted in vain, by connection and sender.
-    wrong_checksums: BTreeMap<(u32, Address), WrongChecksums>,
+    wrong_checksums: SmallMap<(u32, Address), WrongChecksums>,
     /// IP addresses that moved to another MAC address.
     pub(super) moves: Vec<AddressMoved>,
     pub(super) credits: CreditTerms,
@@ -242,7 +243,7 @@ impl Facts {
         self.copies += active.duplicates + passive.duplicates;
         report.late_clock.iter().for_each(|late| self.two_clocks.add_connection(report, *late));
         report.both_ends.iter().for_each(|both| self.both_ends.add_connection(both));
-        report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);
+        report.captured_at.iter().for_each(|(place, _)| _ = self.places.add(*place, 1, KEYS));
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let again = self.again.remove(&number).unwrap_or_default();
         if !report.connection.set_up {
@@ -262,10 +263,8 @@ impl Facts {
     /// Takes the checksums of an end on a connection. If some retransmitted packets have a right checksum, a wrong checksum is
     /// not the reason that no packet was acknowledged.
     fn checksums(&mut self, connection: u32, end: Address, checksums: &Checksums) {
-        if let (0, packets @ 1.., Some(first)) = (checksums.right, checksums.wrong, checksums.first_wrong)
-            && self.wrong_checksums.len() < CONNECTIONS
-        {
-            self.wrong_checksums.insert((connection, end), WrongChecksums { packets, first });
+        if let (0, packets @ 1.., Some(first)) = (checksums.right, checksums.wrong, checksums.first_wrong) {
+            self.wrong_checksums.value_or((connection, end), CONNECTIONS, || WrongChecksums { packets, first });
         }
     }
 
@@ -295,18 +294,13 @@ impl Facts {
     /// Takes a failure. Returns true for the first failure.
     pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) -> bool {
         let is_first = self.failed.add_rpc(1, subject);
-        let key = (subject.operation.clone(), failure);
-        if self.failures.len() < KEYS || self.failures.contains_key(&key) {
-            *self.failures.entry(key).or_default() += 1;
-        }
+        self.failures.add((subject.operation.clone(), failure), 1, KEYS);
         is_first
     }
 
     /// A connection ended while a call waited.
     pub(super) fn death(&mut self, connection: u32, frame: u64) {
-        if self.deaths.len() < CONNECTIONS {
-            self.deaths.entry(connection).or_insert(frame);
-        }
+        self.deaths.value_or(connection, CONNECTIONS, || frame);
     }
 
     /// True if a call died with its connection between two frames.
@@ -328,16 +322,17 @@ impl Facts {
         self.losses.add_recovery(recovered);
         self.recalls.recovered(recovered);
         let is_unknown = recovered.xid.is_none() && recovered.again_for == Some(AgainFor::Loss);
-        if is_unknown && (self.again.len() < CONNECTIONS || self.again.contains_key(&recovered.connection)) {
-            self.again.entry(recovered.connection).or_default().packet(recovered.stamp);
+        if is_unknown && let Some(again) = self.again.value(recovered.connection, CONNECTIONS) {
+            again.packet(recovered.stamp);
         }
-        let has_room = self.not_ready.len() < KEYS || self.not_ready.contains_key(&from);
         match kind {
-            RecoveryKind::NotReady { .. } if has_room => {
-                self.not_ready.entry(from).or_default().add_refusal(recovered.refused);
+            RecoveryKind::NotReady { .. } => {
+                if let Some(not_ready) = self.not_ready.value(from, KEYS) {
+                    not_ready.add_refusal(recovered.refused);
+                }
             }
-            RecoveryKind::Failed if self.refused.len() < CONNECTIONS => {
-                self.refused.entry(recovered.connection).or_insert((recovered.stamp.frame, from));
+            RecoveryKind::Failed => {
+                self.refused.value_or(recovered.connection, CONNECTIONS, || (recovered.stamp.frame, from));
             }
             _ => {}
         }
@@ -348,28 +343,24 @@ impl Facts {
             return;
         }
         let key = (found.rule.slug, found.broken_by());
-        if self.broken.len() >= KEYS && !self.broken.contains_key(&key) {
-            return;
-        }
         let by = match found.blame {
             Blame::Sender => Some(found.from),
             Blame::Receiver => Some(found.to),
             Blame::Either => None,
         };
-        let broken = self.broken.entry(key).or_insert_with(|| Broken {
+        let first = || Broken {
             count: 0,
             frames: Vec::new(),
             message: found.message.clone(),
             by,
-            connections: BTreeMap::new(),
-        });
+            connections: SmallMap::default(),
+        };
+        let Some(broken) = self.broken.value_or(key, KEYS, first) else { return };
         broken.count += 1;
         if broken.frames.len() < FRAMES && broken.frames.last() != Some(&found.stamp.frame) {
             broken.frames.push(found.stamp.frame);
         }
-        if broken.connections.len() < CONNECTIONS {
-            broken.connections.entry(found.connection).or_insert(found.stamp.frame);
-        }
+        broken.connections.value_or(found.connection, CONNECTIONS, || found.stamp.frame);
     }
 
     /// `true` if calls died with a connection on which the protocol was broken before.

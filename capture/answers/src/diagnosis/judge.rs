@@ -1,7 +1,7 @@
 //! Causes from what was counted, with their evidence.
 
 use core::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rpcrdma_dissector::{Address, CapturedAt, CongestionSigns, Summary};
 
@@ -19,6 +19,7 @@ use crate::connections::Flapping;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped, times};
 use crate::gaps::Gaps;
+use crate::small_map::SmallMap;
 use crate::stats::text::{is_doubled, twice};
 
 /// The most directions, failures or rules that evidence names.
@@ -390,7 +391,7 @@ impl<'a> Judgement<'a> {
         let Silence { responder_silent: tally, arrival_unknown, reply_refused, ends, .. } = self.silence;
         let EndNames { calling, answering } = EndNames::new(tally);
         let calls = if tally.rpcs == 1 { "call" } else { "calls" };
-        let accepted = match ends.contains_key(&Cause::ResponderSilent) {
+        let accepted = match ends.get(&Cause::ResponderSilent).is_some() {
             false => format!("The {answering}'s adapter received the {calls}; the {answering} then sent nothing."),
             true => format!("The {answering}'s adapter received the {calls}; the {answering} did not answer."),
         };
@@ -456,10 +457,11 @@ impl<'a> Judgement<'a> {
     }
 
     fn wrong_checksum(&self) -> Option<DiagnosedCause> {
-        let mut ends: BTreeMap<Address, (u64, u64)> = BTreeMap::new();
-        for ((end, _), WrongChecksums { packets, first }) in &self.silence.wrong_checksums {
-            let (all, earliest) = ends.entry(*end).or_insert((0, *first));
-            (*all, *earliest) = (*all + packets, (*earliest).min(*first));
+        let mut ends: SmallMap<Address, (u64, u64)> = SmallMap::default();
+        for ((end, _), WrongChecksums { packets, first }) in self.silence.wrong_checksums.iter() {
+            if let Some((all, earliest)) = ends.value_or(*end, usize::MAX, || (0, *first)) {
+                (*all, *earliest) = (*all + packets, (*earliest).min(*first));
+            }
         }
         let line = |(end, (packets, first)): (&Address, &(u64, u64))| match packets {
             1 => format!("The packet that {end} retransmitted in vain has a wrong ICRC (frame {first})."),
@@ -469,15 +471,15 @@ impl<'a> Judgement<'a> {
             ),
         };
         let mut evidence: Vec<String> = ends.iter().take(NAMED).map(line).collect();
-        let (of, to) = match ends.first_key_value() {
-            Some((end, _)) if ends.len() == 1 => (format!("The adapter of {end}"), "the other end"),
+        let (of, to) = match ends.only() {
+            Some((end, _)) => (format!("The adapter of {end}"), "the other end"),
             _ => ("The adapters of these ends".to_owned(), "the other ends"),
         };
         evidence.push(format!(
             "An adapter drops such packets without an answer, so nothing arrives at {to}. {of} computes the checksum wrongly, or \
              something on the way to the capture changes packets."
         ));
-        let owner = ends.first_key_value().filter(|_| ends.len() == 1).map(|(end, _)| *end);
+        let owner = ends.only().map(|(end, _)| *end);
         let (tally, role) = (&self.silence.wrong_checksum, owner.and_then(|end| self.owner(end)));
         let cause = self.unanswered(Cause::WrongChecksum, role, tally, evidence.join(" "))?;
         Some(DiagnosedCause { owner_address: owner.map(|end| end.to_string()), ..cause })

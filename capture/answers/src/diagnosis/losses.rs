@@ -6,11 +6,12 @@
 //! measure of loss.
 
 use core::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use rpcrdma_dissector::{Address, AgainFor, MissingPacket, OperationType, Recovered, RecoveryKind};
 
 use crate::format::number::{counted, grouped};
+use crate::small_map::SmallMap;
 
 /// The most directions that are told apart, and the most connections whose losses are counted apart.
 const KEYS: usize = 1000;
@@ -149,9 +150,9 @@ struct SignCounts {
 /// Losses in all directions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
-    directions: BTreeMap<FromTo, DirectionLosses>,
+    directions: SmallMap<FromTo, DirectionLosses>,
     /// Open connections.
-    senders: BTreeMap<(u32, FromTo), SenderLosses>,
+    senders: SmallMap<(u32, FromTo), SenderLosses>,
     signs: SignCounts,
 }
 
@@ -193,8 +194,9 @@ impl Losses {
 
     fn lost(&mut self, connection: u32, direction: FromTo, hole: OpenHole) {
         let key = (connection, direction);
-        let has_room = self.senders.len() < KEYS || self.senders.contains_key(&key);
-        if has_room && !self.senders.entry(key).or_default().lost(hole) {
+        if let Some(sender) = self.senders.value(key, KEYS)
+            && !sender.lost(hole)
+        {
             return;
         }
         if let Some(losses) = self.direction(direction) {
@@ -213,8 +215,7 @@ impl Losses {
     }
 
     fn direction(&mut self, direction: FromTo) -> Option<&mut DirectionLosses> {
-        let has_room = self.directions.len() < KEYS || self.directions.contains_key(&direction);
-        has_room.then(|| self.directions.entry(direction).or_default())
+        self.directions.value(direction, KEYS)
     }
 
     /// Settles the losses of a connection that ended.
@@ -229,11 +230,11 @@ impl Losses {
     }
 
     /// Losses by direction, with what open connections show so far.
-    fn settled(&self) -> BTreeMap<FromTo, DirectionLosses> {
+    fn settled(&self) -> SmallMap<FromTo, DirectionLosses> {
         let mut directions = self.directions.clone();
-        for ((_, direction), sender) in &self.senders {
-            if directions.len() < KEYS || directions.contains_key(direction) {
-                directions.entry(*direction).or_default().settle(sender);
+        for ((_, direction), sender) in self.senders.iter() {
+            if let Some(losses) = directions.value(*direction, KEYS) {
+                losses.settle(sender);
             }
         }
         directions

@@ -1,11 +1,10 @@
 //! Referrals: a server answers NFS4ERR_MOVED, and the client asks where the file system is (RFC 8881 section 11.3).
 
-use std::collections::BTreeMap;
-
 use rpcrdma_dissector::{Address, NfsOverTcp, OperationArguments, Status, Time, Transaction};
 
 use crate::file_names::{client, server};
 use crate::format::number::counted;
+use crate::small_map::SmallMap;
 
 /// The most pairs of a client and a server whose RPCs wait for a question about locations.
 const PAIRS: usize = 1000;
@@ -17,7 +16,7 @@ const LOCATIONS: [usize; 2] = [24, 67];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Referrals {
     /// RPCs after which the client has not asked for locations, by client and server.
-    waiting: BTreeMap<(Address, Address), u64>,
+    waiting: SmallMap<(Address, Address), u64>,
     /// RPCs after which the client got the locations.
     pub(super) followed: u64,
     /// Time of the first reply that gave a client the locations.
@@ -31,11 +30,7 @@ impl Referrals {
     pub(super) fn add_rpc(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let ends = (client(transaction), server(transaction));
         if transaction.status.is_some_and(Status::is_referral) {
-            if self.waiting.len() < PAIRS || self.waiting.contains_key(&ends) {
-                *self.waiting.entry(ends).or_default() += 1;
-            } else {
-                self.left_out += 1;
-            }
+            self.left_out += u64::from(!self.waiting.add(ends, 1, PAIRS));
             return;
         }
         let is_answer = |operation: &OperationArguments<'_>| {

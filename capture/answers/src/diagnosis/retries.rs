@@ -1,13 +1,12 @@
 //! RPCs that needed several tries, because connections ended before the reply.
 
-use std::collections::BTreeMap;
-
 use rpcrdma_dissector::{Address, Execution, RetryFailure, Stamp, Transaction, Tries, Try, TryDisconnection, TryEnd};
 
 use super::cause::CauseOwner;
 use super::tally::{KeyAmounts, RpcSubject, Tally};
 use crate::format::number::times;
 use crate::operation_name::OperationName;
+use crate::small_map::SmallMap;
 use crate::stats::{Histogram, outcome};
 
 /// The most kinds of failure that are told apart.
@@ -94,8 +93,8 @@ pub(super) struct Retries {
     pub(super) reasons: KeyAmounts<RetryReason>,
     pub(super) tries: u64,
     /// Earlier tries by execution.
-    pub(super) executions: BTreeMap<Execution, u64>,
-    pub(super) failures: BTreeMap<RetryFailureKind, u64>,
+    pub(super) executions: SmallMap<Execution, u64>,
+    pub(super) failures: SmallMap<RetryFailureKind, u64>,
     /// The first try of the RPC that lost most time, if the capture shows the end of the connection.
     pub(super) longest: Option<LostTry>,
 }
@@ -116,16 +115,15 @@ impl Retries {
         for one in tries.earlier() {
             self.tries += 1;
             self.reasons.add_amount(&RetryReason::from_try(one, transaction), 1);
-            *self.executions.entry(one.execution).or_default() += 1;
+            self.executions.add(one.execution, 1, KINDS);
         }
         transaction.latency().into_iter().for_each(|latency| self.latencies.record(latency));
         if let Some((failure, status)) = transaction.retry_failure().zip(transaction.status)
             && let Some(status) = outcome(transaction, status)
-            && self.failures.len() < KINDS
         {
             let operation = OperationName::of_failure(transaction).to_string();
             let is_in_session = failure == RetryFailure::InSession;
-            *self.failures.entry(RetryFailureKind { operation, status: status.name, is_in_session }).or_default() += 1;
+            self.failures.add(RetryFailureKind { operation, status: status.name, is_in_session }, 1, KINDS);
         }
         // The time of a call without a reply counts for the cause of that.
         let lost = tries.lost_time().filter(|_| transaction.waiting.is_none());

@@ -1,7 +1,6 @@
 //! Time, RPCs and frames of a cause, and the client, operation or file with the largest share.
 
-use std::collections::BTreeMap;
-
+use crate::small_map::SmallMap;
 use rpcrdma_dissector::Address;
 
 /// Maximum number of clients, operations or files counted separately; the time of others counts for none.
@@ -52,21 +51,19 @@ pub(super) struct GreatestRpc {
 
 /// Nanoseconds, or a number, by key.
 #[derive(Clone, Debug)]
-pub(super) struct KeyAmounts<K>(BTreeMap<K, u64>);
+pub(super) struct KeyAmounts<K>(SmallMap<K, u64>);
 
 impl<K> Default for KeyAmounts<K> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self(SmallMap::default())
     }
 }
 
 impl<K: Ord + Clone> KeyAmounts<K> {
     pub(super) fn add_amount(&mut self, key: &K, amount: u64) {
-        let has_room = self.0.len() < KEYS;
-        if let Some(sum) = self.0.get_mut(key) {
-            *sum += amount;
-        } else if has_room {
-            self.0.insert(key.clone(), amount);
+        match self.0.get_mut(key) {
+            Some(sum) => *sum += amount,
+            None => _ = self.0.add(key.clone(), amount, KEYS),
         }
     }
 

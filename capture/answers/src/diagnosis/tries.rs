@@ -1,7 +1,5 @@
 //! The cause about RPCs that needed several tries, with its evidence.
 
-use std::collections::BTreeMap;
-
 use rpcrdma_dissector::{Execution, RetryFailure, TryDisconnection};
 
 use super::cause::{Cause, PART, SHARE};
@@ -10,6 +8,7 @@ use super::record::DiagnosedCause;
 use super::retries::{LostTry, Retries, RetryFailureKind, RetryReason};
 use crate::format::line::sentence;
 use crate::format::number::{Milliseconds, counted, duration, grouped, times};
+use crate::small_map::SmallMap;
 
 impl Judgement<'_> {
     /// RPCs whose calls were made again on another connection.
@@ -86,7 +85,7 @@ impl Judgement<'_> {
 }
 
 /// A sentence about the execution of earlier tries.
-fn executions(executions: &BTreeMap<Execution, u64>) -> String {
+fn executions(executions: &SmallMap<Execution, u64>) -> String {
     let words = |(execution, count): (&Execution, &u64)| {
         let (were, count) = (if *count == 1 { "was" } else { "were" }, grouped(*count));
         match execution {

@@ -1,6 +1,6 @@
 //! Waiting times by cause, added up while a capture is read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rpcrdma_dissector::{
     Address, CaptureEnd, DataTimes, Delivery, DisconnectionKind, JoinedWait, LastStep, NotTimed, OperationArguments,
@@ -19,6 +19,7 @@ use crate::file_names::{FileNames, client, server};
 use crate::format::number::duration;
 use crate::operation_name::OperationName;
 use crate::slow::done;
+use crate::small_map::SmallMap;
 use crate::stats::Histogram;
 use crate::unanswered::{UNANSWERED_KEPT, UnansweredWait};
 
@@ -153,7 +154,7 @@ pub(super) struct Waits {
     /// Times of the way to an end and back.
     pub(super) distance: Tally,
     /// The longest usual round trips to each end of which these are.
-    pub(super) distant: BTreeMap<Address, u64>,
+    pub(super) distant: SmallMap<Address, u64>,
     /// RPCs of `responder` and `requester` for which the way to that end and back is not known.
     pub(super) undivided: u64,
     /// Times that may be recovery: long ones of RPCs with packets that were retransmitted.
@@ -202,15 +203,15 @@ pub(super) struct Silence {
     /// Calls that waited for a recall of a delegation, including answered calls.
     pub(super) recalled: RecallWaits,
     /// These packets, by their senders and connections.
-    pub(super) wrong_checksums: BTreeMap<(Address, u32), WrongChecksums>,
+    pub(super) wrong_checksums: SmallMap<(Address, u32), WrongChecksums>,
     /// Calls whose replies were refused for lack of a Receive.
     pub(super) reply_refused_for_lack: Tally,
     /// Calls that ended with their connections, by cause.
-    pub(super) ends: BTreeMap<Cause, ConnectionEnds>,
+    pub(super) ends: SmallMap<Cause, ConnectionEnds>,
     /// Causes of calls that were sent once, or whose replies were, behind octets that were retransmitted (TCP).
     pub(super) behind_retransmitted: BTreeSet<Cause>,
     /// Calls of `requester_silent` by the last step of their responder.
-    pub(super) steps: BTreeMap<ResponderStep, u64>,
+    pub(super) steps: SmallMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
     pub(super) died: Tally,
     /// Calls of `responder_silent` that may not have arrived.
@@ -318,13 +319,14 @@ impl Waits {
         self.undivided += u64::from(of_responder >= SLOW && to_responder.is_none());
         self.undivided += u64::from(of_requester >= SLOW && to_requester.is_none());
         let distance = away_responder + away_requester;
-        if distance >= DISTANT && self.distant.len() < ENDS {
+        if distance >= DISTANT {
             let (end, round_trip) = match away_responder >= away_requester {
                 true => (rpc.transaction.to, to_responder),
                 false => (rpc.transaction.from, to_requester),
             };
-            let longest = self.distant.entry(end).or_default();
-            *longest = round_trip.unwrap_or_default().max(*longest);
+            if let Some(longest) = self.distant.value(end, ENDS) {
+                *longest = round_trip.unwrap_or_default().max(*longest);
+            }
         }
         // A receiver that was not ready is no loss.
         let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
@@ -503,7 +505,7 @@ impl Waits {
                 _ if *cause == Cause::ReplyRefused => *cause,
                 _ if ended_by.is_some() && facts.is_fatal_connection(*connection) => Cause::Protocol,
                 Some((end, packets)) => {
-                    silence.wrong_checksums.insert(end, packets);
+                    silence.wrong_checksums.value_or(end, ENDS, || packets);
                     Cause::WrongChecksum
                 }
                 None => *cause,
@@ -522,7 +524,7 @@ impl Waits {
                 Cause::WrongChecksum => &mut silence.wrong_checksum,
                 Cause::ReplyRefused => &mut silence.reply_refused_for_lack,
                 Cause::RequesterSilent => {
-                    step.iter().for_each(|step| *silence.steps.entry(*step).or_default() += 1);
+                    step.iter().for_each(|step| _ = silence.steps.add(*step, 1, ENDS));
                     &mut silence.requester_silent
                 }
                 _ => {
@@ -549,10 +551,11 @@ impl Silence {
         let (Some(by), WaitEnd::Disconnected { stamp, how, .. }) = (call.ended_by, call.wait.end) else { return };
         let RpcSubject { client, server, .. } = call.subject;
         let end = ConnectionEnd { by, stamp, how, age, client, server };
-        let ends = self.ends.entry(cause).or_insert(ConnectionEnds { calls: 0, longest: end });
-        ends.calls += 1;
-        if age > ends.longest.age {
-            ends.longest = end;
+        if let Some(ends) = self.ends.value_or(cause, ENDS, || ConnectionEnds { calls: 0, longest: end }) {
+            ends.calls += 1;
+            if age > ends.longest.age {
+                ends.longest = end;
+            }
         }
     }
 }

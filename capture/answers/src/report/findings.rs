@@ -1,7 +1,6 @@
 //! Broken rules, and the ends that broke the rules.
 
-use std::collections::BTreeMap;
-
+use crate::small_map::SmallMap;
 use rpcrdma::rules::Severity;
 use rpcrdma_dissector::Found;
 
@@ -12,7 +11,7 @@ const KEPT: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct FindingsByPeer {
     /// By severity, slug and end.
-    counts: BTreeMap<(Severity, &'static str, String), PeerFinding>,
+    counts: SmallMap<(Severity, &'static str, String), PeerFinding>,
     /// Findings beyond the bound.
     pub(super) left_out: u64,
 }
@@ -36,13 +35,10 @@ impl PeerFinding {
 impl FindingsByPeer {
     pub(super) fn add_finding(&mut self, found: &Found) {
         let key = (found.severity, found.rule.slug, found.broken_by());
-        if let Some(finding) = self.counts.get_mut(&key) {
-            finding.count += 1;
-        } else if self.counts.len() < KEPT {
-            let finding = PeerFinding { first: found.clone(), by: key.2.clone(), count: 1 };
-            self.counts.insert(key, finding);
-        } else {
-            self.left_out += 1;
+        let by = key.2.clone();
+        match self.counts.value_or(key, KEPT, || PeerFinding { first: found.clone(), by, count: 0 }) {
+            Some(finding) => finding.count += 1,
+            None => self.left_out += 1,
         }
     }
 

@@ -24,6 +24,7 @@ use rpcrdma_dissector::{
 
 use crate::name_counts::count;
 use crate::operation_name::OperationName;
+use crate::small_map::SmallMap;
 use crate::unanswered::UnansweredWaits;
 pub(crate) use credits::credits_of;
 pub use credits::{ConnectionCredits, CreditCounts, Inline, Range};
@@ -69,10 +70,10 @@ pub struct Stats {
     connections: Vec<ConnectionStatistics>,
     connections_left_out: u64,
     other: OtherTraffic,
-    rejected: BTreeMap<(Option<u64>, RejectionKind), u64>,
+    rejected: SmallMap<(Option<u64>, RejectionKind), u64>,
     rejected_left_out: u64,
     /// By service.
-    unanswered: BTreeMap<Option<u64>, UnansweredStatistics>,
+    unanswered: SmallMap<Option<u64>, UnansweredStatistics>,
     unanswered_left_out: u64,
     messages: MessageStatistics,
     chunks: ChunkStatistics,
@@ -80,11 +81,11 @@ pub struct Stats {
     reasons: Vec<(&'static str, u64)>,
     /// Messages by `rdma_proc`.
     types: Vec<(&'static str, u64)>,
-    procedures: BTreeMap<String, PerProcedure>,
+    procedures: SmallMap<String, PerProcedure>,
     procedures_left_out: u64,
     /// Calls without a reply, by procedure.
     waits: UnansweredWaits<String>,
-    statuses: BTreeMap<(String, StatusName), u64>,
+    statuses: SmallMap<(String, StatusName), u64>,
     statuses_left_out: u64,
     selection: Option<String>,
     mounts: Mounts,
@@ -190,23 +191,19 @@ impl Stats {
         self.waits.add_rpc(transaction, || name.clone());
         if let Some(failure) = failure {
             let key = (OperationName::of_failure(transaction).to_string(), failure);
-            if self.statuses.len() < NAMES || self.statuses.contains_key(&key) {
-                *self.statuses.entry(key).or_default() += 1;
-            } else {
-                self.statuses_left_out += 1;
-            }
+            self.statuses_left_out += u64::from(!self.statuses.add(key, 1, NAMES));
         }
     }
 
     fn procedure(&mut self, name: &str, transaction: &Transaction, failed: bool) {
-        if !self.procedures.contains_key(name) {
-            if self.procedures.len() == NAMES {
-                self.procedures_left_out += 1;
-                return;
-            }
-            self.procedures.insert(name.to_owned(), PerProcedure::default());
-        }
-        let Some(PerProcedure { counts, latency: latencies }) = self.procedures.get_mut(name) else { return };
+        let known = match self.procedures.get(name).is_some() {
+            true => self.procedures.get_mut(name),
+            false => self.procedures.value(name.to_owned(), NAMES),
+        };
+        let Some(PerProcedure { counts, latency: latencies }) = known else {
+            self.procedures_left_out += 1;
+            return;
+        };
         counts.calls += u64::from(transaction.call.is_some());
         counts.replies += u64::from(transaction.reply.is_some());
         counts.failed += u64::from(failed);
@@ -234,21 +231,16 @@ impl Stats {
 
     fn rejected(&mut self, rejected: &Rejected) {
         let key = (rejected.service, rejected.kind);
-        if self.rejected.len() < NAMES || self.rejected.contains_key(&key) {
-            *self.rejected.entry(key).or_default() += 1;
-        } else {
-            self.rejected_left_out += 1;
-        }
+        self.rejected_left_out += u64::from(!self.rejected.add(key, 1, NAMES));
     }
 
     fn unanswered(&mut self, request: &UnansweredRequest) {
-        if self.unanswered.len() < NAMES || self.unanswered.contains_key(&request.service) {
-            let requests = self.unanswered.entry(request.service).or_default();
-            requests.count += 1;
-            requests.sent += u64::from(request.asked.times);
-        } else {
+        let Some(requests) = self.unanswered.value(request.service, NAMES) else {
             self.unanswered_left_out += 1;
-        }
+            return;
+        };
+        requests.count += 1;
+        requests.sent += u64::from(request.asked.times);
     }
 
     /// The numbers, once all events were taken; `summary` is that of the same capture.

@@ -1,13 +1,12 @@
 //! Mounts: what the RPCs between a client and a server show of the options of both.
 
-use std::collections::BTreeMap;
-
 use rpcrdma::rpc::{AuthSys, Flavor};
 use rpcrdma_dissector::nfs::{OperationCode, v2, v3};
 use rpcrdma_dissector::{Address, OperationArguments, Report, Security, Side, Stamp, Transaction, WaitEnd};
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline, credits_of};
 use crate::format::number::{counted, grouped};
+use crate::small_map::SmallMap;
 
 /// The most mounts that are told apart.
 const MOUNTS: usize = 1000;
@@ -118,7 +117,7 @@ pub struct MountSession {
 /// Mounts of a capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mounts {
-    mounts: BTreeMap<(Address, Address), Mount>,
+    mounts: SmallMap<(Address, Address), Mount>,
 }
 
 /// State of a mount.
@@ -177,7 +176,7 @@ impl Mounts {
         let ends = connection.ends;
         // An end that was seen first is the client only if the set-up was captured, or if it called.
         let known = (ends.active.address, ends.passive.address);
-        let pair = if self.mounts.contains_key(&(known.1, known.0)) { (known.1, known.0) } else { known };
+        let pair = if self.mounts.get(&(known.1, known.0)).is_some() { (known.1, known.0) } else { known };
         let Some(mount) = self.mount(pair.0, pair.1) else { return };
         let shown = &mut mount.shown;
         shown.connections += 1;
@@ -200,9 +199,7 @@ impl Mounts {
     }
 
     fn mount(&mut self, client: Address, server: Address) -> Option<&mut Mount> {
-        let key = (client, server);
-        let has_room = self.mounts.len() < MOUNTS || self.mounts.contains_key(&key);
-        has_room.then(|| self.mounts.entry(key).or_insert_with(|| Mount::new(client, server)))
+        self.mounts.value_or((client, server), MOUNTS, || Mount::new(client, server))
     }
 
     /// The mounts, in the order of their addresses. Ends with other programs alone have none.
@@ -211,7 +208,7 @@ impl Mounts {
             let versions = &mount.versions;
             versions.is_empty() || versions.iter().any(|version| version.value.starts_with("NFS"))
         };
-        self.mounts.into_values().map(Mount::finish).filter(is_mount).collect()
+        self.mounts.into_iter().map(|(_, mount)| mount.finish()).filter(is_mount).collect()
     }
 }
 
