@@ -56,7 +56,7 @@ impl Limit {
     /// next a hundredth divided by n - 1, and so on, up to the first that is larger. A test that is too small to tell counts.
     pub(super) fn of_all(tests: &[Chance]) -> Self {
         let mut probabilities: Vec<f64> = tests.iter().filter_map(|chance| chance.0).collect();
-        probabilities.sort_by(f64::total_cmp);
+        probabilities.sort_unstable_by(f64::total_cmp);
         let ranked = probabilities.iter().zip((1..=tests.len()).rev());
         let real = ranked.take_while(|(probability, left)| **probability <= SIGNIFICANT / *left as f64);
         // Without any, nothing is within: a probability of 0 would be one.

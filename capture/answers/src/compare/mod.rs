@@ -10,7 +10,6 @@ mod simulation;
 mod text;
 mod total;
 
-use std::collections::BTreeSet;
 use std::io;
 
 use rpcrdma::rules::Severity;
@@ -101,11 +100,19 @@ impl ComparedRule {
     }
 }
 
+/// The keys of either map, in order.
+fn both_keys<'a, K: Ord, V>(before: &'a SmallMap<K, V>, after: &'a SmallMap<K, V>) -> Vec<&'a K> {
+    let mut keys: Vec<_> = before.keys().chain(after.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
 impl Comparison {
     /// Compares two captures. A percentile of the latency, and the share of RPCs with a fault, may grow by `tolerance`, a fraction of the earlier value.
     #[must_use]
     pub fn new(before: &Comparand, after: &Comparand, tolerance: f64) -> Self {
-        let names: BTreeSet<_> = before.operations.keys().chain(after.operations.keys()).collect();
+        let names = both_keys(&before.operations, &after.operations);
         let mut operations = Vec::with_capacity(names.len());
         let mut totals = [Faults::default(); 2];
         for name in names {
@@ -125,7 +132,7 @@ impl Comparison {
         let total_before = ComparedSide { faults: total_before, packets: before.packets };
         let total_after = ComparedSide { faults: total_after, packets: after.packets };
         let total = ComparedTotal::new(&total_before, &total_after, tolerance);
-        let rules: BTreeSet<_> = before.findings.keys().chain(after.findings.keys()).collect();
+        let rules = both_keys(&before.findings, &after.findings);
         let times = |side: &Comparand, key| side.findings.get(key).copied().unwrap_or_default();
         let findings = rules.into_iter().map(|key| ComparedRule {
             rule: key.0,
@@ -177,9 +184,10 @@ mod tests {
 
     #[test]
     fn a_newly_broken_rule_is_a_regression_if_an_error() {
-        let broken = |severity, times| Comparand {
-            findings: BTreeMap::from_iter((times > 0).then_some((("rule", severity), times))),
-            ..Comparand::default()
+        let broken = |severity, times| {
+            let mut comparand = Comparand::default();
+            (times > 0).then(|| comparand.findings.add(("rule", severity), times, 1));
+            comparand
         };
         for (severity, before, after, expected) in [
             (Severity::Error, 0, 1, true),

@@ -45,7 +45,7 @@ fn capture(random: &mut Noise, correlation: f64, slower: u64) -> Comparand {
         let factor = if number == 0 { slower } else { 1 };
         let latencies = random.latencies(RPCS, correlation).into_iter().map(|latency| factor * latency);
         let rpcs: Vec<_> = latencies.map(|latency| (latency, random.uniform() < 0.02)).collect();
-        comparand.operations.insert(format!("operation {number}"), PerOperation::from_rpcs(&rpcs));
+        comparand.operations.value_or(format!("operation {number}"), usize::MAX, || PerOperation::from_rpcs(&rpcs));
     }
     comparand
 }

@@ -1,7 +1,5 @@
 //! Connection requests that were rejected or never answered, by the ends and the service.
 
-use std::collections::BTreeSet;
-
 use rpcrdma_dissector::{Address, CaptureEnd, Rejected, RejectionKind, Report, Stamp, UnansweredRequest, service_port};
 
 use super::cause::{Cause, UNANSWERED};
@@ -84,7 +82,7 @@ impl RequestOutcomes {
 pub(super) struct Attempts {
     requests: SmallMap<RequestKey, RequestOutcomes>,
     /// Servers and services with RPC-over-RDMA.
-    services: BTreeSet<(Address, Option<u64>)>,
+    services: SmallMap<(Address, Option<u64>), ()>,
     /// Connections with RPC-over-RDMA: the client, the server, and the answer to the request.
     accepted: Vec<(Address, Address, Stamp)>,
 }
@@ -110,9 +108,7 @@ impl Attempts {
     pub(super) fn connection(&mut self, report: &Report) {
         let connection = &report.connection;
         let (client, server) = (connection.ends.active.address, connection.ends.passive.address);
-        if self.services.len() < KEYS {
-            self.services.insert((server, connection.service));
-        }
+        self.services.value((server, connection.service), KEYS);
         if let Some(answer) = connection.announced.passive
             && self.accepted.len() < ACCEPTED
         {
@@ -131,7 +127,8 @@ impl Attempts {
 
     /// Requests for connections that were to carry RPC-over-RDMA.
     fn of_rpc(&self) -> impl Iterator<Item = (&RequestKey, &RequestOutcomes)> {
-        let is_known = |key: &RequestKey| key.service.is_some() && self.services.contains(&(key.server, key.service));
+        let is_known =
+            |key: &RequestKey| key.service.is_some() && self.services.get(&(key.server, key.service)).is_some();
         self.requests.iter().filter(move |(key, requests)| requests.is_for_rpc || is_known(key))
     }
 
@@ -175,7 +172,7 @@ impl Attempts {
 
     /// True if the capture holds an answer of the server, or a connection to the server.
     pub(super) fn is_heard(&self, key: &RequestKey) -> bool {
-        self.services.iter().any(|(server, _)| *server == key.server)
+        self.services.keys().any(|(server, _)| *server == key.server)
             || self.requests.iter().any(|(other, requests)| other.server == key.server && requests.rejected.is_some())
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct SmallSends {
     /// The least threshold, in octets.
     pub(super) threshold: Option<u32>,
     /// The ends that announced a small threshold.
-    owners: BTreeSet<(CauseOwner, Address)>,
+    owners: SmallMap<(CauseOwner, Address), ()>,
     /// Clients of these connections.
     pub(super) clients: BTreeSet<Address>,
     /// Servers of these connections.
@@ -53,13 +53,13 @@ pub(super) struct SmallSends {
 impl SmallSends {
     /// The role of the ends that announced small Sends, unless clients and servers did.
     pub(super) fn owner(&self) -> Option<CauseOwner> {
-        let (owner, _) = *self.owners.first()?;
-        self.owners.iter().all(|(other, _)| *other == owner).then_some(owner)
+        let (owner, _) = *self.owners.keys().next()?;
+        self.owners.keys().all(|(other, _)| *other == owner).then_some(owner)
     }
 
     /// The only end that announced small Sends; `None` if several did.
     pub(super) fn owner_address(&self) -> Option<Address> {
-        self.owners.first().filter(|_| self.owners.len() == 1).map(|(_, address)| *address)
+        self.owners.only().map(|((_, address), ())| *address)
     }
 
     /// Takes a connection with a small threshold.
@@ -67,7 +67,7 @@ impl SmallSends {
         if self.clients.len().max(self.servers.len()) >= KEYS {
             return;
         }
-        self.owners.extend(small_ends(connection));
+        small_ends(connection).for_each(|end| _ = self.owners.value(end, KEYS));
         self.clients.insert(connection.ends.active.address);
         self.servers.insert(connection.ends.passive.address);
     }

@@ -450,7 +450,7 @@ impl<'a> Judgement<'a> {
 
     /// Words for messages that TCP delivered behind retransmitted ones.
     fn or_behind(&self, cause: Cause) -> &'static str {
-        match self.silence.behind_retransmitted.contains(&cause) {
+        match self.silence.behind_retransmitted.contains(cause) {
             true => ", or sent once behind retransmitted packets",
             false => "",
         }

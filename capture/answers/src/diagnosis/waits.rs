@@ -8,7 +8,7 @@ use rpcrdma_dissector::{
     Waiting,
 };
 
-use super::cause::{Cause, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
+use super::cause::{Cause, CauseSet, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
 use super::held_up::{DataWait, DataWaits, HeldUp};
 use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
@@ -209,7 +209,7 @@ pub(super) struct Silence {
     /// Calls that ended with their connections, by cause.
     pub(super) ends: SmallMap<Cause, ConnectionEnds>,
     /// Causes of calls that were sent once, or whose replies were, behind octets that were retransmitted (TCP).
-    pub(super) behind_retransmitted: BTreeSet<Cause>,
+    pub(super) behind_retransmitted: CauseSet,
     /// Calls of `requester_silent` by the last step of their responder.
     pub(super) steps: SmallMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
@@ -512,7 +512,9 @@ impl Waits {
             };
             silence.causes.push((*place, cause));
             silence.note_end(cause, call, age);
-            silence.behind_retransmitted.extend(call.is_behind.then_some(cause));
+            if call.is_behind {
+                silence.behind_retransmitted.insert(cause);
+            }
             let tally = match cause {
                 Cause::DelegationRecall => {
                     silence.recalled.add_unanswered(recall.as_ref(), age, subject);

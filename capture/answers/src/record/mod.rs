@@ -76,16 +76,20 @@ impl<T: JsonRecord + schemars::JsonSchema> schemars::JsonSchema for RecordObject
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let fields = T::json_schema(generator);
-        let mut properties = serde_json::Map::new();
-        properties.insert("type".to_owned(), json!({ "const": T::TYPE, "description": "The type of the record." }));
-        let version = "The version of the schema. Fields are added to it; none goes, or comes to mean something else.";
-        properties.insert("schema".to_owned(), json!({ "const": SCHEMA, "description": version }));
-        if let Some(serde_json::Value::Object(own)) = fields.get("properties") {
-            properties.extend(own.clone());
-        }
-        let mut schema = fields;
-        schema.insert("properties".to_owned(), properties.into());
-        schema
+        record_schema(T::TYPE, T::json_schema(generator))
     }
+}
+
+/// The schema of a record of a type with these fields. Not generic, so that it is compiled once.
+fn record_schema(record: &str, fields: schemars::Schema) -> schemars::Schema {
+    let mut properties = serde_json::Map::new();
+    properties.insert("type".to_owned(), json!({ "const": record, "description": "The type of the record." }));
+    let version = "The version of the schema. Fields are added to it; none goes, or comes to mean something else.";
+    properties.insert("schema".to_owned(), json!({ "const": SCHEMA, "description": version }));
+    if let Some(serde_json::Value::Object(own)) = fields.get("properties") {
+        properties.extend(own.clone());
+    }
+    let mut schema = fields;
+    schema.insert("properties".to_owned(), properties.into());
+    schema
 }

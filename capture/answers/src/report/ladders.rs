@@ -1,7 +1,6 @@
 //! RPCs as ladders, in SVG: a line for each packet, or for several in a row that did the same. Drawn are the slowest, the
 //! calls that have waited longest for their reply, and the slowest of each cause.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use maud::{Markup, PreEscaped, html};
@@ -13,6 +12,7 @@ use crate::explain::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::file_names::{FileNames, client, server};
 use crate::format::number::{Milliseconds, counted, duration, grouped};
 use crate::operation_name::OperationName;
+use crate::small_map::SmallMap;
 use crate::top::TopBy;
 
 /// The most of the slowest RPCs, and of the calls without a reply, that are drawn.
@@ -63,7 +63,7 @@ pub(super) struct Ladders {
     /// The calls that have waited longest, the oldest first.
     oldest: Vec<Arc<Drawn>>,
     /// The greatest instance of each cause.
-    causes: BTreeMap<Cause, Arc<Drawn>>,
+    causes: SmallMap<Cause, Arc<Drawn>>,
 }
 
 impl Ladders {
@@ -96,14 +96,18 @@ impl Ladders {
                 list.truncate(DRAWN);
             }
         }
-        self.causes.extend(greatest.iter().map(|cause| (*cause, Arc::clone(&drawn))));
+        for cause in greatest {
+            if let Some(known) = self.causes.value_or(*cause, usize::MAX, || Arc::clone(&drawn)) {
+                *known = Arc::clone(&drawn);
+            }
+        }
     }
 
     /// Returns the RPCs with a reply: the slowest first, and each once.
     fn answered(&self) -> Vec<&Drawn> {
         let mut drawn: Vec<&Drawn> = self.slowest.iter().chain(self.causes.values()).map(AsRef::as_ref).collect();
         drawn.retain(|drawn| drawn.latency.is_some());
-        drawn.sort_by(|a, b| b.latency.cmp(&a.latency).then_with(|| a.id.cmp(&b.id)));
+        drawn.sort_unstable_by(|a, b| b.latency.cmp(&a.latency).then_with(|| a.id.cmp(&b.id)));
         drawn.dedup_by(|a, b| a.id == b.id);
         drawn
     }

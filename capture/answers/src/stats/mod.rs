@@ -252,7 +252,7 @@ impl Stats {
             }
         }
         let mut connections = self.connections;
-        connections.sort_by_key(|connection| connection.connection);
+        connections.sort_unstable_by_key(|connection| connection.connection);
         // Before acknowledgements show that a connection was captured by two clocks, the first RPCs seem to have a latency.
         let is_untimed =
             !connections.is_empty() && connections.iter().all(|connection| connection.late_clock.is_some());
@@ -262,7 +262,7 @@ impl Stats {
                 false => ProcedureStatistics { operation, latency: Latency::new(&latency), ..counts },
             });
         let mut procedures: Vec<_> = procedures.collect();
-        procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
+        procedures.sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
         let statuses = self.statuses.into_iter();
         let rejected = self.rejected.into_iter().map(|((service, kind), count)| RejectedStatistics {
             port: service.and_then(service_port),
