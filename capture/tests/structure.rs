@@ -78,6 +78,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "gaps",
             "lines",
             "name_counts",
+            "small_map",
             "operation_name",
             "record",
             "file_names",

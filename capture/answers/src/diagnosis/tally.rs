@@ -1,7 +1,8 @@
 //! Time, RPCs and frames of a cause, and the client, operation or file with the largest share.
 
-use crate::small_map::SmallMap;
 use rpcrdma_dissector::Address;
+
+use crate::small_map::SmallMap;
 
 /// Maximum number of clients, operations or files counted separately; the time of others counts for none.
 const KEYS: usize = 1000;

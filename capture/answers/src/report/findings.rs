@@ -1,8 +1,9 @@
 //! Broken rules, and the ends that broke the rules.
 
-use crate::small_map::SmallMap;
 use rpcrdma::rules::Severity;
 use rpcrdma_dissector::Found;
+
+use crate::small_map::SmallMap;
 
 /// The most findings that are told apart.
 const KEPT: usize = 1000;
