@@ -6,7 +6,7 @@ use rpcrdma_dissector::{Address, AddressMoved};
 
 use super::attempts::{RequestKey, RequestOutcomes, RequestRun};
 use super::cause::{Cause, CauseOwner};
-use super::judge::{Judgement, NAMED};
+use super::judgement::{Judgement, NAMED};
 use super::record::{CauseExample, DiagnosedCause};
 use super::tally::{FRAMES, Tally};
 use super::waits::ConnectionEnd;

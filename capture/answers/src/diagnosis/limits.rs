@@ -2,7 +2,7 @@
 
 use rpcrdma_dissector::Time;
 
-use super::judge::Judgement;
+use super::judgement::Judgement;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped};
 use crate::stats::{REORDER, sorted_frames};

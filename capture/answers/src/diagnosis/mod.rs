@@ -5,7 +5,7 @@
 //!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
 //!   `tally`: the client, operation and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
-//! - `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries;
+//! - `judgement`: all counts, and the parts that all causes have; `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries;
 //!   `limits`: limits of the capture;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
@@ -17,6 +17,7 @@ mod credits;
 mod facts;
 mod held_up;
 mod judge;
+mod judgement;
 mod limits;
 mod losses;
 mod recalls;
@@ -42,7 +43,7 @@ use crate::selection::Throughout;
 use crate::stats::{Latency, Mounts, failure};
 use attempts::Attempts;
 use facts::Facts;
-use judge::Judgement;
+use judgement::Judgement;
 use tally::RpcSubject;
 use waits::{KnownRpc, Waits};
 use whole::WholeCapture;

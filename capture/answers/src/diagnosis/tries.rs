@@ -3,7 +3,7 @@
 use rpcrdma_dissector::{Execution, RetryFailure, TryDisconnection};
 
 use super::cause::{Cause, PART, SHARE};
-use super::judge::{Judgement, NAMED, is_part};
+use super::judgement::{Judgement, NAMED, is_part};
 use super::record::DiagnosedCause;
 use super::retries::{LostTry, Retries, RetryFailureKind, RetryReason};
 use crate::format::line::sentence;
