@@ -57,8 +57,8 @@ pub(crate) struct InputArguments {
     /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     pub(crate) status: Vec<String>,
-    /// Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several
-    /// files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it
+    /// Show only RPCs about the file of this name or path, as far as the capture shows names of files; may be repeated. If
+    /// several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it
     #[arg(long, value_name = "NAME")]
     pub(crate) file: Vec<String>,
     /// Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas

@@ -1,9 +1,12 @@
-//! The names by which files were looked up, opened or created: later operations have only their handles.
+//! The names by which files were looked up, opened, created or listed: later operations have only their handles. A file is known by its
+//! name and the handle of its folder, which has a name and a folder in turn: the path leads to the root of the server, or as far as names
+//! were seen.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::RandomState;
+use rpcrdma_dissector::nfs::{FilehandleStep, OperationCode, v2, v3};
 use rpcrdma_dissector::{Address, OperationArguments, Transaction};
 
 use crate::operation_name::main_operation;
@@ -13,6 +16,12 @@ const FILES: usize = 16_384;
 /// The longest handle of a remembered file, in octets (`NFS4_FHSIZE`), and the longest name.
 const HANDLE: usize = 128;
 const NAME: usize = 255;
+/// The most folders of a path.
+const DEPTH: usize = 64;
+/// Stands for the handle of the root, which PUTROOTFH does not name. No file has a handle without octets.
+const ROOT: &[u8] = &[];
+/// The beginning of a path from a folder that is not known.
+const UNKNOWN_ROOT: &str = "…";
 
 /// A file: address of the server, and octets of the handle.
 type File = (Address, Box<[u8]>);
@@ -30,6 +39,11 @@ impl FilePlace {
         let is_kept = name.len() <= NAME && folder.is_none_or(|folder| folder.len() <= HANDLE);
         (is_kept && !matches!(name, b"." | b"..")).then(|| Self { folder: folder.map(Box::from), name: name.into() })
     }
+
+    /// The place of the root, or of a directory that was mounted by this path.
+    fn mounted(path: &[u8]) -> Self {
+        Self { folder: Some(ROOT.into()), name: path.into() }
+    }
 }
 
 /// A name in a folder of a server.
@@ -42,13 +56,15 @@ pub struct NamedFile {
     pub server: Address,
     /// The handle of the folder; `None` if no RPC shows it.
     pub folder: Option<Vec<u8>>,
+    /// The path, if a folder is known, escaped for a terminal; `None` in a key, because a path can change.
+    pub path: Option<String>,
 }
 
 impl NamedFile {
-    /// The name, escaped for a terminal.
+    /// The path if known, or else the name, escaped for a terminal.
     #[must_use]
     pub fn shown_name(&self) -> String {
-        escaped(&self.name)
+        self.path.clone().unwrap_or_else(|| escaped(&self.name))
     }
 
     /// The folder in words, which distinguish files of the same name: the number of the handle, and the server.
@@ -61,11 +77,14 @@ impl NamedFile {
     }
 }
 
-/// Returns true if a text selects a file: the name, or name and folder as `NAME in FOLDER`.
+/// Returns true if a text selects a file: the path, the name at the end of the path, or either with the folder as `NAME in FOLDER`.
 #[must_use]
-pub fn is_file(text: &str, name: &str, folder: &str) -> bool {
-    let rest = text.strip_prefix(name);
-    rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(" in ") == Some(folder))
+pub fn is_file(text: &str, path: &str, folder: &str) -> bool {
+    let is_named = |name: &str| {
+        let rest = text.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(" in ") == Some(folder))
+    };
+    is_named(path) || path.rsplit_once('/').is_some_and(|(_, name)| !name.is_empty() && is_named(name))
 }
 
 /// Names of files, by server and handle. After RENAME, a file has the new name.
@@ -82,20 +101,63 @@ impl FileNames {
     /// Takes the names in an RPC with these arguments.
     pub fn learn(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let server = server(transaction);
+        // True while the current filehandle is that of the root.
+        let mut is_root = false;
         for arguments in arguments {
-            let OperationArguments { handle: folder, file_name: Some(name), named_handle, status, .. } = *arguments
-            else {
-                continue;
-            };
-            match named_handle.filter(|handle| handle.len() <= HANDLE) {
-                Some(handle) => {
-                    FilePlace::new(folder, name)
-                        .into_iter()
-                        .for_each(|place| self.insert((server, handle.into()), place));
+            let step = arguments.traits.filehandle;
+            let folder = arguments.handle.or(is_root.then_some(ROOT));
+            match arguments.file_name {
+                Some(name) if step != FilehandleStep::Get => {
+                    self.learn_name(server, arguments, folder, name);
+                    if is_removal(transaction, arguments) && arguments.status == Some(0) {
+                        self.remove(server, folder, name);
+                    }
                 }
-                None if status == Some(0) => self.rename(server, arguments),
-                None => {}
+                _ => self.learn_mount(server, arguments, is_root),
             }
+            for entry in arguments.entries() {
+                let has_room = self.order.len() < FILES && entry.handle.len() <= HANDLE;
+                if let Some(place) = FilePlace::new(folder, entry.name).filter(|_| has_room) {
+                    self.insert((server, entry.handle.into()), place);
+                }
+            }
+            is_root = match step {
+                FilehandleStep::Forget => arguments.operation == Some(OperationCode::PUTROOTFH),
+                FilehandleStep::Put | FilehandleStep::Name | FilehandleStep::Restore => false,
+                _ => is_root,
+            };
+        }
+    }
+
+    /// Takes the name of a file in a folder, and the handle if the reply shows that.
+    fn learn_name(&mut self, server: Address, arguments: &OperationArguments<'_>, folder: Option<&[u8]>, name: &[u8]) {
+        match arguments.named_handle.filter(|handle| handle.len() <= HANDLE) {
+            Some(handle) => {
+                FilePlace::new(folder, name).into_iter().for_each(|place| self.insert((server, handle.into()), place));
+            }
+            None if arguments.status == Some(0) => self.rename(server, arguments),
+            None => {}
+        }
+    }
+
+    /// Takes the handle of the root, or of the directory that MNT asked for.
+    fn learn_mount(&mut self, server: Address, arguments: &OperationArguments<'_>, is_root: bool) {
+        let OperationArguments { path, named_handle, handle, .. } = *arguments;
+        let is_got = arguments.operation == Some(OperationCode::GETFH);
+        let mounted = match (path, named_handle) {
+            (Some(path), Some(handle)) if path.len() <= NAME => Some((handle, path)),
+            _ if is_root && is_got => handle.map(|handle| (handle, &b"/"[..])),
+            _ => None,
+        };
+        if let Some((handle, path)) = mounted.filter(|(handle, _)| handle.len() <= HANDLE) {
+            self.insert((server, handle.into()), FilePlace::mounted(path));
+        }
+    }
+
+    /// Forgets that a file has a name in a folder. A handle that is still used keeps the name, by which it was known.
+    fn remove(&mut self, server: Address, folder: Option<&[u8]>, name: &[u8]) {
+        if let Some(place) = FilePlace::new(folder, name) {
+            self.files.remove(&(server, place));
         }
     }
 
@@ -144,23 +206,60 @@ impl FileNames {
         self.places.get(&(server, handle.into())).map(|place| place.name.as_ref())
     }
 
-    /// Name of the file of an RPC with these arguments, escaped for a terminal, if the name was seen.
+    /// Path of a file of a server, escaped for a terminal, if the name of a folder was seen: from the root, or behind `…` from the first
+    /// folder that has a name.
     #[must_use]
-    pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
-        let about = main_arguments(transaction, arguments)?;
-        self.find_name(server(transaction), about).map(escaped)
+    pub fn path(&self, server: Address, handle: &[u8]) -> Option<String> {
+        let place = self.places.get(&(server, handle.into()))?;
+        self.path_of(server, place.folder.as_deref(), &place.name)
     }
 
-    /// The file that an RPC with these arguments is about, if a name was seen.
+    /// Path of a name in a folder.
+    #[must_use]
+    pub fn path_of(&self, server: Address, folder: Option<&[u8]>, name: &[u8]) -> Option<String> {
+        let mut names = vec![name];
+        let mut folder = folder;
+        while let Some(handle) = folder.filter(|handle| *handle != ROOT && names.len() < DEPTH) {
+            let Some(place) = self.places.get(&(server, handle.into())) else { break };
+            names.push(&place.name);
+            folder = place.folder.as_deref();
+        }
+        let is_from_root = folder == Some(ROOT);
+        if !is_from_root && names.len() < 2 {
+            return None;
+        }
+        // The first name may be the path of a mount.
+        let mut path = String::from(if is_from_root { "" } else { UNKNOWN_ROOT });
+        for name in names.iter().rev() {
+            let shown = escaped(name);
+            let shown = shown.trim_start_matches('/');
+            if !shown.is_empty() {
+                path.push('/');
+                path.push_str(shown);
+            }
+        }
+        Some(if path.is_empty() { "/".to_owned() } else { path })
+    }
+
+    /// Path, or else name, of a file of a server, escaped for a terminal.
+    #[must_use]
+    pub fn shown(&self, server: Address, handle: &[u8]) -> Option<String> {
+        self.path(server, handle).or_else(|| self.name(server, handle).map(escaped))
+    }
+
+    /// Path of the file of an RPC with these arguments, or the name without a known folder, escaped for a terminal, if the name was seen.
+    #[must_use]
+    pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
+        self.file_of(transaction, arguments).map(|file| file.shown_name())
+    }
+
+    /// The file that an RPC with these arguments is about, with the path, if a name was seen.
     #[must_use]
     pub fn file_of(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<NamedFile> {
         let about = main_arguments(transaction, arguments)?;
-        self.named(server(transaction), about)
-    }
-
-    /// Name in octets of the file of an operation: the name in the arguments, or else the known name of the handle.
-    pub(super) fn find_name<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
-        about.file_name.or_else(|| self.name(server, about.named_handle.or(about.handle)?))
+        let file = self.named(server(transaction), about)?;
+        let path = self.path_of(file.server, file.folder.as_deref(), &file.name);
+        Some(NamedFile { path, ..file })
     }
 
     /// Name of the file of an operation, with the folder, if the name was seen.
@@ -172,7 +271,15 @@ impl FileNames {
                 (place.folder.as_deref(), place.name.as_ref())
             }
         };
-        Some(NamedFile { name: name.to_vec(), server, folder: folder.map(<[u8]>::to_vec) })
+        Some(NamedFile { name: name.to_vec(), server, folder: folder.map(<[u8]>::to_vec), path: None })
+    }
+}
+
+/// Returns true for REMOVE and RMDIR.
+fn is_removal(transaction: &Transaction, arguments: &OperationArguments<'_>) -> bool {
+    match arguments.operation {
+        Some(operation) => operation == OperationCode::REMOVE,
+        None => matches!(transaction.procedure, Some(v2::REMOVE | v2::RMDIR | v3::REMOVE | v3::RMDIR)),
     }
 }
 

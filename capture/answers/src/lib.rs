@@ -5,11 +5,11 @@
 //! that several answers share come first:
 //!
 //! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
-//! - `lines`, `called`, `name_counts`, `operation_name`, [`file_names`], [`gaps`], `tries`, `unanswered`: what several answers say of a message, an RPC or a
+//! - `lines`, `called`, `name_counts`, `operation_name`, [`file_names`], [`gaps`], `tries`, `unanswered`, `user`: what several answers say of a message, an RPC or a
 //!   capture;
 //! - [`selection`]: the part of a capture that an answer shows;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
-//!   [`explain`], [`connections`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
+//!   [`explain`], [`connections`], [`diagnosis`], [`compare`], and `outliers`, which one of many is slow; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
 //!   (Wireshark), `anonymize` (a capture to share) and [`report`] (HTML);
 //! - [`text_tables`], the tables that commands print and their columns; [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
 //!   [`schema`], [`csv`] and `parquet`.
@@ -36,12 +36,14 @@ mod operation_name;
 mod small_map;
 mod tries;
 mod unanswered;
+mod user;
 
 pub use operation_name::OperationName;
 pub use record::JsonRecord;
 // Types of the dissector are in signatures here.
 pub use rpcrdma_dissector;
 pub use unanswered::UnansweredWait;
+pub use user::RpcUser;
 
 pub mod annotate;
 #[cfg(feature = "anonymize")]
@@ -54,6 +56,7 @@ pub mod explain;
 pub mod export;
 pub mod findings;
 pub mod messages;
+mod outliers;
 pub mod pending;
 pub mod report;
 pub mod selection;

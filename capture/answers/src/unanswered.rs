@@ -72,8 +72,13 @@ impl<K> UnansweredWaits<K> {
         }
     }
 
+    /// Each wait, with the key.
+    pub(super) fn into_waits(self) -> impl Iterator<Item = (K, UnansweredWait)> {
+        self.0.into_iter()
+    }
+
     /// Nanoseconds for which each call waited in a capture with this end.
     pub(super) fn times(self, end: CaptureEnd) -> impl Iterator<Item = (K, u64)> {
-        self.0.into_iter().map(move |(key, wait)| (key, wait.time(end)))
+        self.into_waits().map(move |(key, wait)| (key, wait.time(end)))
     }
 }

@@ -29,11 +29,14 @@ The columns:
   p99 ms      99th percentile of the latency in milliseconds
   time        the share of the time of all RPCs: latencies, and the waits of calls without a reply
               to the end of the capture or of their connection
+The last line has the median of p50 and of p99 over all rows, to compare a row with: a typical row.
 A terminal of fewer than 100 columns does not show read and written.
 A COMPOUND is counted by its first operation that does not just lead up to another, as PUTFH and
 GETATTR do. Its file is the one that this operation names, or else the current one. --by handle
 shows the CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was
-looked up, opened or created, if the capture shows that.
+looked up, opened, created or listed, if the capture shows that; a path begins at the root of the
+server, or behind … at the first folder whose name was seen. --by user shows uid, gid and machine of
+AUTH_SYS; calls with RPCSEC_GSS name no uid.
 At most 1000 rows are counted; the rest is one row, 'others': the rows that took the least time. A
 row that comes back from there is counted from then on.
 
@@ -41,6 +44,7 @@ Examples:
   rpcrdma top nfs.pcap                              operations
   rpcrdma top --by client --op READ nfs.pcap        who reads
   rpcrdma top --by name --rows 10 nfs.pcap          the ten files that took the most time
+  rpcrdma top --by user nfs.pcap                    which user and machine did this
   rpcrdma top --by handle --json nfs.pcap           one JSON object per file";
 
 #[derive(Args, Clone, Debug)]

@@ -122,7 +122,10 @@ impl Replaced {
     fn record(&mut self, value: Value, key: &str, path: &str) -> Value {
         match value {
             Value::Object(fields) => {
-                let fields = fields.into_iter().map(|(key, value)| {
+                // A copy has no handles in the attributes of NFSv4, by which a listing names files.
+                let has_file = ["hash", "user", "cause"].iter().any(|of| fields.contains_key(*of));
+                let is_name = |key: &str| has_file && ["file_name", "path", "file"].contains(&key);
+                let fields = fields.into_iter().filter(|(key, _)| !is_name(key)).map(|(key, value)| {
                     let value = self.record(value, &key, path);
                     (key, value)
                 });
@@ -130,10 +133,12 @@ impl Replaced {
             }
             Value::Array(items) => items.into_iter().map(|item| self.record(item, key, path)).collect(),
             Value::String(text) => match key {
-                "octets" | "hash" | "stateid" | "file_name" | "new_file_name" | "file" => self.name(&text),
+                "octets" | "hash" | "stateid" | "file_name" | "new_file_name" | "file" | "path" | "machine" => {
+                    self.name(&text)
+                }
                 _ if text.parse::<std::net::IpAddr>().is_ok() || is_lid(&text) => self.name(&text),
                 _ => {
-                    let text = self.file(&text.replace(path, "PATH"));
+                    let text = Self::file(&text.replace(path, "PATH"));
                     Value::from(self.text(&text))
                 }
             },
@@ -141,11 +146,11 @@ impl Replaced {
         }
     }
 
-    /// Text with the file of a call, as in `READ of notes.txt in frame 12`, as its place.
-    fn file(&mut self, text: &str) -> String {
+    /// Text without the file of a call, as in `READ of notes.txt in frame 12`.
+    fn file(text: &str) -> String {
         let Some((before, frame)) = text.split_once(" in frame ") else { return text.to_owned() };
         match before.rsplit_once(" of ") {
-            Some((call, file)) if !file.contains(' ') => format!("{call} of {} in frame {frame}", self.name(file)),
+            Some((call, file)) if !file.contains(' ') => format!("{call} in frame {frame}"),
             _ => text.to_owned(),
         }
     }

@@ -8,6 +8,7 @@ use rpcrdma_answers::diagnosis::{CAUSES, Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
 use crate::command::{run, stdout};
+use crate::outliers;
 use crate::place::asking;
 use crate::recalls;
 use crate::situations::{self, mount};
@@ -52,7 +53,7 @@ pub(crate) const SILENT: [&str; 4] = ["server-silent", "server-unreachable", "cl
 
 /// True for a cause that rests on RPCs. A cause of the capture stands, whatever is selected.
 pub(crate) fn is_of_rpcs(cause: &str) -> bool {
-    TIMED.contains(&cause) || SILENT.contains(&cause) || cause == "protocol"
+    TIMED.contains(&cause) || SILENT.contains(&cause) || ["protocol", "outlier"].contains(&cause)
 }
 
 pub(crate) fn diagnose(frames: &[Record]) -> Diagnosis {
@@ -1039,6 +1040,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("healthy: a dozen mounts", a_dozen_mounts, &[]),
         row("healthy: version 2, A", |load| version_2(load, Family::A), &[]),
         row("healthy: version 2, B", |load| version_2(load, Family::B), &[]),
+        row("one slow server", |_| outliers::slow_server().records(), &["outlier"]),
+        row("one slow client", |_| outliers::slow_client().records(), &["outlier"]),
         row("no NFS", |_| transcode::capture("perftest"), &["nothing-found"]),
         row(
             "no RDMA",
@@ -1768,6 +1771,7 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "delegation-recall",
         "errors",
         "flapping",
+        "outlier",
         "protocol",
         "receiver-not-ready",
         "reply-refused",
@@ -2000,7 +2004,7 @@ fn the_longest_delay_is_named_with_file_and_frame() {
             "Retransmission delayed 9 RPCs, the longest by 2.41 s",
             "; 7.14 s in total. For ",
             " of the 19.6 s of the capture, at least one was delayed.",
-            "The longest delay: NFSv4 READ of w.bin in frame 1169, which took 2.41 s: ",
+            "The longest delay: NFSv4 READ of /w.bin in frame 1169, which took 2.41 s: ",
             "1 time-out (2383.977 ms, frame 1446)",
         ],
     );

@@ -25,6 +25,8 @@ const GETATTR: u32 = 9;
 const GETFH: u32 = 10;
 const LOOKUP: u32 = 15;
 const PUTFH: u32 = 22;
+const PUTROOTFH: u32 = 24;
+const READDIR: u32 = 26;
 const RENAME: u32 = 29;
 const SAVEFH: u32 = 32;
 
@@ -41,9 +43,14 @@ struct Rpcs {
 impl Rpcs {
     /// An RPC of NFS that takes 100 microseconds.
     fn rpc(&mut self, [version, procedure]: [u32; 2], arguments: &[u32], results: &[u32]) -> &mut Self {
+        self.rpc_of([NFS, version, procedure], arguments, results)
+    }
+
+    /// The same of any program.
+    fn rpc_of(&mut self, procedure: [u32; 3], arguments: &[u32], results: &[u32]) -> &mut Self {
         self.xid += 1;
         let (xid, time) = (self.xid, u64::from(self.xid) * 1000);
-        let call = message(MSG, xid, &Lists::default(), &call(xid, [NFS, version, procedure], &words(arguments)));
+        let call = message(MSG, xid, &Lists::default(), &call(xid, procedure, &words(arguments)));
         let reply = message(MSG, xid, &Lists::default(), &reply(xid, &words(results)));
         let (call, reply) = (self.trace.wire.send(Client, &call), self.trace.wire.send(Server, &reply));
         self.trace.at(time, &call).accept(time + 5).at(time + 100, &reply).acknowledge(time + 105);
@@ -65,6 +72,12 @@ impl Rpcs {
     /// GETATTR of NFSv3.
     fn attributes(&mut self, file: u32) -> &mut Self {
         self.rpc([3, 1], &[4, file], &[0; 22])
+    }
+
+    /// READDIRPLUS of NFSv3 that lists one file, with its handle.
+    fn list(&mut self, folder: u32, name: &[u32], file: u32) -> &mut Self {
+        let entry = [&[1, 0, 7][..], name, &[0, 1, 0, 1, 4, file]].concat();
+        self.rpc([3, 17], &[4, folder, 0, 0, 0, 0, 512, 4096], &[&[0, 0, 0, 0][..], &entry, &[0, 1]].concat())
     }
 
     fn written(&self) -> String {
@@ -272,4 +285,98 @@ fn a_single_rpc_has_no_percentiles() {
     assert_eq!(stats.split_whitespace().skip(7).collect::<Vec<_>>(), ["0.100", "-", "-", "0.100"], "{stats}");
     let twice = rpcs.attributes(FILE).written();
     assert!(text(&["diagnose", &twice]).contains("the median latency is 100 µs, the 99th"), "two have percentiles");
+}
+
+/// The field of the last RPC, which shows the name or the path of the file.
+fn last(field: &str, file: &str) -> Value {
+    let rpcs = json(&["transactions", "--quiet", "--json", file]);
+    rpcs.iter().rfind(|record| record["type"] == "transaction").unwrap()[field].clone()
+}
+
+/// Names of eight and of three letters, with their length.
+const SECRET: [u32; 3] = [8, 0x5365_6372, 0x6574_3031];
+const DIR: [u32; 2] = [3, 0x6469_7200];
+/// A directory that was mounted: its handle, and `/export` with its length.
+const MOUNTED: u32 = 0xe1;
+const EXPORT: [u32; 3] = [7, 0x2f65_7870, 0x6f72_7400];
+
+#[test]
+fn a_listing_with_handles_names_files() {
+    let mut rpcs = Rpcs::default();
+    rpcs.list(FOLDER, &SECRET, FILE).attributes(FILE);
+    let file = rpcs.written();
+    assert_eq!((last("file_name", &file), last("path", &file)), ("Secret01".into(), Value::Null));
+    // "." and ".." are no names of files.
+    let mut rpcs = Rpcs::default();
+    rpcs.list(FOLDER, &[1, 0x2e00_0000], FOLDER).list(FOLDER, &[2, 0x2e2e_0000], FILE).attributes(FILE);
+    assert_eq!(last("file_name", &rpcs.written()), Value::Null);
+}
+
+#[test]
+fn a_listing_of_nfsv4_names_files_below_the_root() {
+    let mut rpcs = Rpcs::default();
+    rpcs.compound((2, &[&[PUTROOTFH, GETFH]]), (0, &[&[PUTROOTFH, 0], &[GETFH, 0, 4, MOUNTED]]));
+    let lookup: &[&[u32]] = &[&[PUTFH, 4, MOUNTED, LOOKUP], &DIR, &[GETFH]];
+    rpcs.compound((3, lookup), (0, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETFH, 0, 4, FOLDER]]));
+    let listing: &[&[u32]] = &[&[PUTFH, 4, FOLDER, READDIR, 0, 0, 0, 0, 512, 4096, 1, 1 << 19]];
+    // Cookie, name, one attribute: the handle.
+    let entry = [&[1, 0, 3][..], &SECRET, &[1, 1 << 19, 8, 4, FILE]].concat();
+    let results = [&[READDIR, 0, 0, 0][..], &entry, &[0, 1]].concat();
+    rpcs.compound((2, listing), (0, &[&[PUTFH, 0], &results]));
+    rpcs.compound((2, &[&[PUTFH, 4, FILE, GETATTR, 0]]), (0, &[&[PUTFH, 0], &[GETATTR, 0, 0, 0]]));
+    let file = rpcs.written();
+    assert_eq!((last("file_name", &file), last("path", &file)), ("Secret01".into(), "/dir/Secret01".into()));
+    let rows = json(&["top", "--quiet", "--by", "handle", "--json", &file]);
+    let paths: Vec<_> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
+    assert!(["/", "/dir", "/dir/Secret01"].iter().all(|path| paths.contains(path)), "{paths:?}");
+}
+
+/// MNT, two folders and a file in the second, which moves with its folder.
+#[test]
+fn a_path_leads_from_the_mount_and_follows_renames() {
+    let mut rpcs = Rpcs::default();
+    rpcs.rpc_of([100_005, 3, 1], &EXPORT, &[0, 4, MOUNTED, 1, 1]);
+    rpcs.lookup(MOUNTED, A, FOLDER).lookup(FOLDER, DIR, OTHER_FOLDER).list(OTHER_FOLDER, &SECRET, FILE);
+    let file = rpcs.attributes(FILE).written();
+    assert_eq!(last("path", &file), "/export/a/dir/Secret01");
+    let selected = |name: &str| {
+        let rpcs = json(&["transactions", "--quiet", "--json", "--file", name, &file]);
+        rpcs.iter().filter(|record| record["type"] == "transaction").count()
+    };
+    assert_eq!(["Secret01", "/export/a/dir/Secret01", "dir/Secret01", "/Secret01"].map(selected), [1, 1, 0, 0]);
+    assert!(text(&["top", "--by", "name", &file]).contains("/export/a/dir/Secret01"));
+    rpcs.rpc([3, 14], &[&[4, MOUNTED], &A[..], &[4, MOUNTED], &B[..]].concat(), &[0, 0, 0, 0, 0]).attributes(FILE);
+    assert_eq!(last("path", &rpcs.written()), "/export/b/dir/Secret01");
+}
+
+#[test]
+fn a_path_from_an_unknown_folder_says_so() {
+    let mut rpcs = Rpcs::default();
+    rpcs.lookup(FOLDER, DIR, OTHER_FOLDER).list(OTHER_FOLDER, &SECRET, FILE).attributes(FILE);
+    let file = rpcs.written();
+    assert_eq!(last("path", &file), "…/dir/Secret01");
+    let explained = text(&["explain", "--xid", last("rdma_xid", &file).as_str().unwrap(), &file]);
+    assert!(explained.contains("(\"…/dir/Secret01\")"), "{explained}");
+}
+
+/// A name that was removed belongs to the file that is created next; a handle that is still used keeps the name by which it was known.
+#[test]
+fn remove_frees_a_name() {
+    let mut rpcs = Rpcs::default();
+    rpcs.lookup(FOLDER, A, FILE).rpc([3, 12], &[&[4, FOLDER], &A[..]].concat(), &[0, 0, 0]);
+    // The file of the removed name does not follow a RENAME of that name.
+    rpcs.rpc([3, 14], &[&[4, FOLDER], &A[..], &[4, FOLDER], &B[..]].concat(), &[0, 0, 0, 0, 0]).attributes(FILE);
+    assert_eq!(last("file_name", &rpcs.written()), "a");
+}
+
+#[test]
+fn names_of_a_listing_are_in_no_anonymized_copy() {
+    let mut rpcs = Rpcs::default();
+    let file = rpcs.list(FOLDER, &SECRET, FILE).attributes(FILE).written();
+    let copy = written("listing_copy.pcap", &[]);
+    let done = run(&["anonymize", "--quiet", &file, "-o", &copy]);
+    assert!(done.status.success(), "{}", crate::command::stderr(&done));
+    let holds = |file: &str| std::fs::read(file).unwrap().windows(8).any(|octets| octets == b"Secret01");
+    assert_eq!((holds(&file), holds(&copy)), (true, false));
+    assert!(last("file_name", &copy).is_string(), "the copy names the file by another name");
 }

@@ -1,4 +1,5 @@
 //! The tests of the package in one program: each program more compiles and links what it uses once more.
+#![recursion_limit = "256"]
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -36,6 +37,7 @@ mod links;
 mod missing;
 mod mounts;
 mod nfs;
+mod outliers;
 mod parts;
 mod phases;
 mod place;

@@ -118,6 +118,75 @@ fn users_and_security_are_those_of_each_mount() {
     );
 }
 
+/// Calls of two users of one machine, one of whom waits, and one without a user.
+#[test]
+fn top_by_user_tells_users_and_machines_apart() {
+    let mut scene = Scene::new(1, &SENDS_OF_4096);
+    let name = u32::from_be_bytes(*b"box7");
+    let sys = |uid| (1, vec![0, 4, name, uid, 100, 0]);
+    for (number, (flavor, body)) in [sys(1000), sys(1000), sys(7), (0, vec![])].into_iter().enumerate() {
+        let xid = scene.next_xid();
+        let call = scene.send(
+            0,
+            crate::synthetic::By::Client,
+            &message(MSG, xid, &Lists::default(), &getattr(xid, flavor, &body)),
+        );
+        let time = SECOND + 10 * MILLISECOND * number as u64;
+        scene.at(time, &call);
+        scene.acknowledge(0, Server, time + 5);
+        if number != 2 {
+            scene.answer(0, xid, time + MILLISECOND);
+        }
+    }
+    scene.until(3 * SECOND);
+    let file = crate::gaps::written("users.pcap", &scene.records());
+    let json = |arguments: &[&str]| -> Vec<serde_json::Value> {
+        let done = crate::command::run(arguments);
+        crate::command::stdout(&done).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let rows = json(&["top", "--quiet", "--json", "--by", "user", &file]);
+    let mut rows: Vec<_> = rows
+        .iter()
+        .filter(|row| row["type"] == "top")
+        .map(|row| (row["user"].to_string(), row["calls"].clone()))
+        .collect();
+    rows.sort_by_key(|(user, _)| user.clone());
+    let user = |flavor: &str, [uid, gid, machine]: [serde_json::Value; 3]| {
+        serde_json::json!({"flavor": flavor, "uid": uid, "gid": gid, "machine": machine}).to_string()
+    };
+    let mut expected = vec![
+        (user("sys", [7.into(), 100.into(), "box7".into()]), 1.into()),
+        (user("sys", [1000.into(), 100.into(), "box7".into()]), 2.into()),
+        (user("none", [(); 3].map(|()| serde_json::Value::Null)), 1.into()),
+    ];
+    expected.sort_by_key(|(user, _): &(String, serde_json::Value)| user.clone());
+    assert_eq!(rows, expected);
+    let done = crate::command::run(&["top", "--by", "user", &file]);
+    let text = crate::command::stdout(&done);
+    assert!(
+        ["uid 7, gid 100 of box7", "uid 1000, gid 100 of box7", "none (AUTH_NONE)"]
+            .iter()
+            .all(|user| text.contains(user)),
+        "{text}"
+    );
+    let waiting = json(&["pending", "--quiet", "--json", &file]);
+    assert_eq!((&waiting[0]["user"]["uid"], &waiting[0]["user"]["machine"]), (&7.into(), &"box7".into()));
+    let csv = crate::command::run(&["transactions", "--quiet", "--csv", &file]);
+    let heading = crate::command::stdout(&csv).lines().next().unwrap();
+    for column in ["user_flavor", "user_uid", "user_gid", "user_machine", "file_name", "path", "offset", "count"] {
+        assert!(heading.split(',').any(|name| name == column), "{column}: {heading}");
+    }
+}
+
+/// Calls of RPCSEC_GSS name no user.
+#[test]
+fn a_call_of_rpcsec_gss_has_no_uid() {
+    let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41_krb5i.pcap"].concat();
+    let done = crate::command::run(&["top", "--by", "user", &path]);
+    let text = crate::command::stdout(&done);
+    assert!(text.contains("RPCSEC_GSS (its calls name no uid)"), "{text}");
+}
+
 /// Four connections side by side, one of which is replaced: five, and four at a time.
 #[test]
 fn simultaneous_connections_are_distinguished_from_successive_ones() {

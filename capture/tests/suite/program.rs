@@ -227,8 +227,7 @@ fn a_callback_is_in_the_reverse_direction() {
 fn a_transaction_is_call_reply_and_transfers() {
     let write = object("transactions", "nfs41", "rdma_xid", "0x61d138ec");
     // As tshark shows it (nfs.fh.hash, nfs.fhandle); the name is that of the OPEN before.
-    let handle =
-        json!({"hash": "0xb58e201c", "octets": "01000101000000009ff1ffc29901000000000000", "file_name": "odd2"});
+    let handle = json!({"hash": "0xb58e201c", "octets": "01000101000000009ff1ffc29901000000000000", "file_name": "odd2", "path": "/odd2"});
     let (file, ok) = (capture("nfs41"), json!({"name": "NFS4_OK", "number": 0}));
     assert_eq!(
         write,
@@ -259,6 +258,8 @@ fn a_transaction_is_call_reply_and_transfers() {
                  "stateid": "0000000039e8006bb068d76206000000", "named_handle": null}
             ],
             "security": null,
+            "user": {"flavor": "sys", "uid": 0, "gid": 0, "machine": "client"},
+            "file_name": "odd2", "path": "/odd2", "offset": 0, "count": 5003,
             "call": {"form": "chunked", "inline_octets": 196, "rebuilt": true, "length_octets": 5200, "reason": null},
             "reply": {"form": "short", "inline_octets": 184, "rebuilt": true, "length_octets": 184, "reason": null},
             "rdma_read_octets": 5003, "rdma_write_octets": 0, "status": {"name": "SUCCESS", "number": 0}, "nfs_status": ok, "tries": 1, "retry_failure": null, "each_try": null

@@ -1,8 +1,6 @@
 //! A selection is a view of the whole capture: whatever is selected, what is said is true of the whole capture, and nothing is said if
 //! nothing is selected. Windows of the shipped captures, at random and within each hang and each loss.
 
-mod file_words;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -239,13 +237,17 @@ fn filters(records: &[Value]) -> Vec<Vec<(&'static str, String)>> {
         filters.extend(record["latency_ns"].as_u64().map(|latency| ("slower", latency.to_string())));
         let statuses = ["status", "nfs_status"].into_iter().filter_map(|field| record[field]["name"].as_str());
         filters.extend(statuses.map(|name| ("status", name.to_owned())));
-        let files = record["file_words"].as_array().into_iter().flatten();
-        filters.extend(files.map(|words| ("file", words.as_str().unwrap().to_owned())));
+        filters.extend(file_words(record).into_iter().map(|words| ("file", words)));
         filters.insert(("op", record["name"].as_str().unwrap_or("none").to_owned()));
     }
-    let mut filters: Vec<_> = filters.into_iter().collect();
-    filters.retain(|(word, value)| *word != "file" || file_words::is_decided(records, value));
+    let filters: Vec<_> = filters.into_iter().collect();
     filters.chunk_by(|filter, next| filter.0 == next.0).map(<[_]>::to_vec).collect()
+}
+
+/// The words by which `--file` selects an RPC: the name of the file, as a terminal shows it, and the path.
+fn file_words(record: &Value) -> Vec<String> {
+    let name = record["file_name"].as_str().map(|name| name.escape_debug().to_string());
+    name.into_iter().chain(record["path"].as_str().map(str::to_owned)).collect()
 }
 
 fn selection(filters: &[&(&str, String)]) -> Selection {
@@ -283,7 +285,7 @@ fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
             let first = frame("call_frame").or(frame("reply_frame")).unwrap();
             (first..=frame("reply_frame").unwrap_or(first)).contains(&wanted)
         }
-        "file" => record["file_words"].as_array().is_some_and(|words| words.contains(&value.as_str().into())),
+        "file" => file_words(record).contains(value),
         // An NFS error is carried by an RPC that succeeded.
         "status" => {
             let has_failed = record["nfs_status"]["number"].as_u64().is_some_and(|number| number > 0);
@@ -310,8 +312,7 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             }
             _ => None,
         };
-        let mut records: Vec<Value> = capture.events.iter().filter_map(record).collect();
-        file_words::add_file_words(&mut records);
+        let records: Vec<Value> = capture.events.iter().filter_map(record).collect();
         let (rpcs, filters) = (capture.rpcs(), filters(&records));
         for number in 0..if filters.is_empty() { 0 } else { 100 } {
             let mut pick = || {

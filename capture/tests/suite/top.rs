@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::command::{run, stderr, stdout};
+use crate::diagnosis::{MILLISECOND, SECOND, SENDS_OF_4096, Scene};
 use crate::gaps::written;
 use crate::synthetic::By::Client;
 use crate::synthetic::rpc::{Lists, MSG, message, read3};
@@ -81,4 +82,22 @@ fn quiet_commands_print_errors_only() {
             assert_eq!(stderr(&run(&[command, "-q", &file, "-o", &output])), "", "{command} {name}");
         }
     }
+}
+
+/// Five clients with one RPC each, of 1, 2, 3, 4 and 100 ms: a typical row has 3 ms.
+#[test]
+fn the_median_of_the_rows_is_a_typical_row() {
+    let mut scene = Scene::new(5, &SENDS_OF_4096);
+    for (wire, latency) in (0..).zip([1, 2, 3, 4, 100]) {
+        scene.rpcs(wire, 1, (SECOND, 0), latency * MILLISECOND);
+    }
+    let file = written("typical.pcap", &scene.records());
+    let rows = json(&["top", "--json", "--by", "client", &file]);
+    let typical: Vec<_> = rows.iter().filter_map(|row| row["typical_p50_ns"].as_u64()).collect();
+    assert_eq!(typical.len(), 5, "{rows:?}");
+    assert!(typical.iter().all(|typical| typical.abs_diff(3_000_000) < 30_000), "{typical:?}");
+    let text = run(&["top", "--by", "client", &file]);
+    assert!(stdout(&text).ends_with("Typical of 5 rows, the median: p50 3.00 ms, p99 3.00 ms.\n"), "{}", stdout(&text));
+    let alone = run(&["top", &file]);
+    assert!(!stdout(&alone).contains("Typical"), "one operation has nothing to compare with");
 }

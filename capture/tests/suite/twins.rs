@@ -30,7 +30,7 @@ pub(crate) const ALONE: Load = Load { calls: 1, carrier: Carrier::Roce };
 const CROWDS: [Load; 2] = [Load { calls: 16, carrier: Carrier::Roce }, Load { calls: 16, carrier: Carrier::Iwarp }];
 
 /// Rows without a twin, each with its reason.
-const WITHOUT_TWIN: [(&str, &str); 43] = [
+const WITHOUT_TWIN: [(&str, &str); 45] = [
     ("healthy: NFSv3", RECORDED_HEALTHY),
     ("healthy: NFSv3 over IPv6", RECORDED_HEALTHY),
     ("healthy: NFSv4.0", RECORDED_HEALTHY),
@@ -42,6 +42,8 @@ const WITHOUT_TWIN: [(&str, &str); 43] = [
     ("healthy: idle", "a mount without calls"),
     ("server ends connections", RETRIED),
     ("server ends connections, iWARP", RETRIED),
+    ("one slow server", ONE_OF_MANY),
+    ("one slow client", ONE_OF_MANY),
     ("no NFS", NO_CALL),
     ("no RDMA", NO_CALL),
     ("server down", NO_CALL),
@@ -81,6 +83,7 @@ const RECORDED_HEALTHY: &str = "a recording: 'healthy: busy' has a twin";
 const RECORDED_LOSS: &str = "a recording: 'loss' has a twin";
 const RETRIED: &str =
     "five calls are in flight when the connection ends; `tries` has more of these, over both carriers";
+const ONE_OF_MANY: &str = "calls of many connections are in flight at the same time: `outliers.rs`";
 const NO_CALL: &str = "a capture without calls";
 const ONE_MESSAGE: &str =
     "a recording of messages that break rules, which are judged one by one: `check` has each rule with its twin";

@@ -100,7 +100,7 @@ impl Block {
         }
         ended.into_iter().for_each(|ended| self.number(folded(ended.wrapping_sub(row.time))));
         if row.causes != CauseSet::default() {
-            self.number(row.causes.0.into());
+            self.number(row.causes.0);
         }
         if row.sending > 0 {
             self.number(row.sending);
@@ -139,7 +139,7 @@ impl Block {
         let [read, written] = octets.pair(flags & has::OCTETS);
         let ended = (flags & has::ENDED != 0).then(|| time.wrapping_add(unfolded(octets.number())));
         let causes = if flags & has::CAUSES == 0 { 0 } else { octets.number() };
-        let causes = CauseSet(u32::try_from(causes).unwrap_or_default());
+        let causes = CauseSet(causes);
         let sending = if flags & has::SENDING == 0 { 0 } else { octets.number() };
         let latency = latency.or_else(|| phases.as_ref().map(Phases::total));
         let ended = ended.or_else(|| usual_end(time, latency));
@@ -246,7 +246,7 @@ mod tests {
             phases: Some(phases),
             recovery: Phases { push: number, ..Phases::default() },
             resent: number,
-            causes: CauseSet(number as u32 & 1 << 10),
+            causes: CauseSet(number & 1 << 10),
             call: Some(1_000_000),
             reply: Some(1_000_003),
             read: 1 << 40,
@@ -282,7 +282,7 @@ mod tests {
                 time: 0,
                 ..row(0)
             },
-            Row { phases, causes: CauseSet(u32::MAX), ..row(5) },
+            Row { phases, causes: CauseSet(u64::MAX), ..row(5) },
         ];
         let mut block = Block::default();
         assert!(rows.iter().all(|row| block.push(row, 0)));

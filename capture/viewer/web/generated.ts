@@ -78,6 +78,7 @@ export interface HandleObject {
   readonly hash: string;
   readonly octets: string;
   readonly file_name: string | null;
+  readonly path: string | null;
 }
 
 /** The heading of a column. */
@@ -148,9 +149,9 @@ export interface PhasesObject {
   /** No packet; the next was due from the responder. */
   readonly responder_ns: number;
   /** RDMA Reads: from the first request to the last response. */
-  readonly pull_ns: number;
+  readonly rdma_read_ns: number;
   /** RDMA Writes. */
-  readonly push_ns: number;
+  readonly rdma_write_ns: number;
   /** The packets of the reply. */
   readonly reply_ns: number;
   /** No packet; the next was due from the requester. */
@@ -207,11 +208,11 @@ export interface RecoveryObject {
   readonly timeouts: number;
   readonly implied_naks: number;
   readonly causes_not_seen: number;
-  readonly resent_packets: number;
+  readonly retransmitted_packets: number;
   readonly naks: number;
   readonly rnr_naks: number;
   readonly rnr_wait_ns: number;
-  readonly unassigned_signs: number;
+  readonly unassigned_indications: number;
   readonly frames: readonly number[];
   readonly frames_left_out: number;
 }
@@ -229,6 +230,13 @@ export interface RpcObject {
   readonly security: string | null;
   readonly status: NumberedObject | null;
   readonly nfs_status: NumberedObject | null;
+}
+
+export interface RpcUser {
+  readonly flavor: string;
+  readonly uid: number | null;
+  readonly gid: number | null;
+  readonly machine: string | null;
 }
 
 export interface SegmentObject {
@@ -302,7 +310,7 @@ export interface ShownRow {
   readonly latency_ns: number | null;
   readonly phases: PhasesObject | null;
   readonly recovery_ns: number;
-  readonly resent_packets: number;
+  readonly retransmitted_packets: number;
   readonly call_frame: number | null;
   readonly reply_frame: number | null;
   readonly operations: string;
@@ -505,6 +513,11 @@ export interface Transaction {
   readonly operation: string;
   readonly operations: readonly CompoundObject[] | null;
   readonly security: string | null;
+  readonly user: RpcUser | null;
+  readonly file_name: string | null;
+  readonly path: string | null;
+  readonly offset: number | null;
+  readonly count: number | null;
   readonly arguments: readonly ArgumentsObject[] | null;
   readonly call: HalfObject | null;
   readonly reply: HalfObject | null;
@@ -539,7 +552,7 @@ export const GROUP_COLUMNS: readonly Heading[] = [
   {"name":"rpcs","title":"RPCs","is_number":true,"is_descending":true,"meaning":""},
   {"name":"waiting","title":"no reply","is_number":true,"is_descending":true,"meaning":""},
   {"name":"failed","title":"failed","is_number":true,"is_descending":true,"meaning":""},
-  {"name":"resent","title":"sent again","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"resent","title":"retransmitted","is_number":true,"is_descending":true,"meaning":""},
   {"name":"read","title":"RDMA Read","is_number":true,"is_descending":true,"meaning":""},
   {"name":"written","title":"RDMA Write","is_number":true,"is_descending":true,"meaning":""},
   {"name":"time","title":"time","is_number":true,"is_descending":true,"meaning":""},

@@ -5,13 +5,13 @@ const SIGNIFICANT: f64 = 0.01;
 
 /// Probability, two-sided, that a difference as large as this is chance; none if at least one side is too small to tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Chance(Option<f64>);
+pub(crate) struct Chance(Option<f64>);
 
 impl Chance {
-    pub(super) const TOO_FEW: Self = Self(None);
+    pub(crate) const TOO_FEW: Self = Self(None);
 
     /// Returns the chance for a two-sided probability.
-    pub(super) const fn of_probability(probability: f64) -> Self {
+    pub(crate) const fn of_probability(probability: f64) -> Self {
         Self(Some(probability))
     }
 
@@ -41,20 +41,20 @@ impl Chance {
     }
 
     /// `true` if a difference counts as real among several tests with this limit.
-    pub(super) fn is_within(self, limit: Limit) -> bool {
+    pub(crate) fn is_within(self, limit: Limit) -> bool {
         self.0.is_some_and(|probability| probability <= limit.0)
     }
 }
 
 /// Probability up to which each of many differences is taken for a real one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Limit(f64);
+pub(crate) struct Limit(f64);
 
 impl Limit {
     /// The limit of these tests by Holm's method (1979). If nothing differs, chance takes one or more differences for real in at most 1
     /// of 100 comparisons, however the tests depend on each other. The smallest of n probabilities may be a hundredth divided by n, the
     /// next a hundredth divided by n - 1, and so on, up to the first that is larger. A test that is too small to tell counts.
-    pub(super) fn of_all(tests: &[Chance]) -> Self {
+    pub(crate) fn of_all(tests: &[Chance]) -> Self {
         let mut probabilities: Vec<f64> = tests.iter().filter_map(|chance| chance.0).collect();
         probabilities.sort_unstable_by(f64::total_cmp);
         let ranked = probabilities.iter().zip((1..=tests.len()).rev());

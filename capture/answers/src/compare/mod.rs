@@ -20,11 +20,15 @@ use crate::operation_name::OperationName;
 use crate::record::JsonRecord;
 use crate::small_map::SmallMap;
 use crate::stats::NAMES;
-use chance::{Chance, Limit};
 use operation::{Faults, PerOperation};
 use total::{ComparedSide, PacketCounts};
 
+pub(crate) use chance::{Chance, Limit};
 pub(crate) use operation::ComparedOperation;
+pub(crate) use rank::compare_ranks;
+pub(crate) use series::{Random, Sample};
+#[cfg(test)]
+pub(crate) use simulation::Noise;
 pub(crate) use total::ComparedTotal;
 
 /// Counts of one capture.

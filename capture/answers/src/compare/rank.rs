@@ -47,6 +47,15 @@ impl Chances {
     }
 }
 
+/// Chance of a difference between two series of small numbers, two-sided.
+pub(crate) fn compare_ranks(one: &[u16], other: &[u16]) -> Chance {
+    if one.len().min(other.len()) < FEWEST {
+        Chance::TOO_FEW
+    } else {
+        Ranks::new(one, other).pair(one, other, 0).compare()
+    }
+}
+
 /// Ranks of the values of two series taken together, by histogram part.
 struct Ranks {
     /// For each part, the count of values below the part, and of values in the part.

@@ -4,10 +4,10 @@ use super::operation::PerOperation;
 use super::{Comparand, Comparison};
 
 /// Pseudo-random numbers.
-pub(super) struct Noise(u64);
+pub(crate) struct Noise(u64);
 
 impl Noise {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(0x2545_f491_4f6c_dd1d)
     }
 
@@ -23,7 +23,7 @@ impl Noise {
     }
 
     /// Latencies of a log-normal distribution, in nanoseconds, whose neighbours' logarithms have this correlation.
-    pub(super) fn latencies(&mut self, count: usize, correlation: f64) -> Vec<u64> {
+    pub(crate) fn latencies(&mut self, count: usize, correlation: f64) -> Vec<u64> {
         let mut state = self.normal();
         let mut next = || {
             let now = state;

@@ -59,6 +59,8 @@ pub enum Cause {
     Window,
     /// RPCs share a link that is full.
     LinkFull,
+    /// One of many servers, clients or files is far slower than the others.
+    Outlier,
     /// Calls waited for credits.
     Credits,
     /// RPCs need chunks because of a small inline threshold.
@@ -111,18 +113,18 @@ pub struct CauseRule {
 
 /// Causes of one RPC: a bit for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CauseSet(pub u32);
+pub struct CauseSet(pub u64);
 
 impl CauseSet {
     /// Adds a cause.
     pub const fn insert(&mut self, cause: Cause) {
-        self.0 |= 1 << cause as u32;
+        self.0 |= 1 << cause as u64;
     }
 
     /// `true` if the set contains the cause.
     #[must_use]
     pub const fn contains(self, cause: Cause) -> bool {
-        self.0 & 1 << cause as u32 != 0
+        self.0 & 1 << cause as u64 != 0
     }
 }
 
@@ -178,7 +180,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 32] = [
+pub static CAUSES: [CauseRule; 33] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -370,6 +372,14 @@ pub static CAUSES: [CauseRule; 32] = [
         title: "RPCs shared a full link",
         condition: "an end sent data of other RPCs as long at the highest rate of the connection, and these times are 20 % of the waiting \
                     time",
+    },
+    CauseRule {
+        cause: Cause::Outlier,
+        name: "outlier",
+        title: "One of many is far slower",
+        condition: "half of 20 or more RPCs of a server, client, user or file took 5 times as long as those of a typical one of 4 or more \
+                    others, and 100 µs longer, for the same operations of similar size; the others lie far closer together, chance \
+                    does that in at most 1 of 100 captures, and no cause with a time names it",
     },
     CauseRule {
         cause: Cause::Credits,

@@ -9,6 +9,7 @@ use super::cause::{
 };
 use super::facts::{Broken, Facts, TwoClocks, WrongChecksums};
 use super::judgement::{EndNames, Judgement, NAMED, is_part};
+use super::outlier::{self, OutlierOwner};
 use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
@@ -93,6 +94,7 @@ impl<'a> Judgement<'a> {
             self.joined_late().filter(|_| !is_explained),
         ];
         let mut others: Vec<_> = others.into_iter().flatten().chain(connecting).collect();
+        self.add_outliers(&mut others);
         others.retain(|cause| !self.is_untimed() || cause.waiting_ns.is_none() && cause.cause != Cause::Loss.name());
         // The sort is stable: where nothing else decides, the order is that of the table.
         let by_time = |cause: &DiagnosedCause| Reverse(cause.waiting_ns.unwrap_or_default());
@@ -102,6 +104,22 @@ impl<'a> Judgement<'a> {
         causes.extend(self.connections_flap().filter(|flapping| !self.is_told_by_retries(flapping, &others)));
         causes.append(&mut others);
         causes
+    }
+
+    /// Adds the servers, clients, users and files that are far slower than others: as evidence to a cause that names them, or else as a
+    /// cause.
+    fn add_outliers(&self, causes: &mut Vec<DiagnosedCause>) {
+        for outlier in self.outliers.iter().take(outlier::NAMED) {
+            if let Some(cause) = causes.iter_mut().find(|cause| outlier::is_named(outlier, cause)) {
+                cause.evidence.push(outlier::compare_medians(outlier));
+                continue;
+            }
+            let owner = OutlierOwner::new(outlier, self.waits);
+            let evidence = outlier::list_evidence(outlier, self.outliers.len());
+            let cause = self.cause(Cause::Outlier, owner.role, evidence, &outlier::show_command(outlier));
+            let cause = DiagnosedCause { share: self.share(outlier.excess), ..cause };
+            causes.push(outlier::attribute(outlier, owner, self.waits, cause));
+        }
     }
 
     fn nothing_found(&self) -> DiagnosedCause {

@@ -13,6 +13,7 @@ use super::waits::{Silence, Waits};
 use super::whole::WholeCapture;
 use crate::connections::Flapping;
 use crate::gaps::Gaps;
+use crate::outliers::Outlier;
 
 /// The most directions, failures or rules that evidence names.
 pub(super) const NAMED: usize = 3;
@@ -26,6 +27,8 @@ pub(super) struct Judgement<'a> {
     /// Of a selection, those that the selected RPCs show.
     pub(super) flapping: &'a [Flapping],
     pub(super) gaps: &'a Gaps,
+    /// Servers, clients, users and files that are far slower than others.
+    pub(super) outliers: &'a [Outlier],
     pub(super) summary: &'a Summary,
     /// The whole capture, if a selection is diagnosed.
     pub(super) context: Option<&'a WholeCapture>,

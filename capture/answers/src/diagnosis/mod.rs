@@ -5,7 +5,7 @@
 //!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
 //!   `tally`: the client, operation and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
-//! - `judgement`: all counts, and the parts that all causes have; `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries;
+//! - `judgement`: all counts, and the parts that all causes have; `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries; `outlier`: one of many that is slower;
 //!   `limits`: limits of the capture;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
@@ -20,6 +20,7 @@ mod judge;
 mod judgement;
 mod limits;
 mod losses;
+mod outlier;
 mod recalls;
 mod record;
 mod referrals;
@@ -39,6 +40,7 @@ use crate::connections::Connections;
 use crate::file_names::FileNames;
 use crate::gaps::Gaps;
 use crate::operation_name::OperationName;
+use crate::outliers::Outliers;
 use crate::selection::Throughout;
 use crate::stats::{Latency, Mounts, failure};
 use attempts::Attempts;
@@ -85,6 +87,7 @@ pub struct Diagnoser {
     lives: Connections,
     /// `None` if the mounts are not wanted.
     mounts: Option<Mounts>,
+    outliers: Outliers,
     gaps: Gaps,
     selected: Option<Box<SelectedPart>>,
 }
@@ -119,6 +122,7 @@ impl Diagnoser {
             attempts: Attempts::default(),
             lives: Connections::default(),
             mounts: Some(Mounts::default()),
+            outliers: Outliers::default(),
             gaps: Gaps::default(),
             selected: None,
         }
@@ -229,6 +233,7 @@ impl Diagnoser {
                 &self.names
             }
         };
+        self.outliers.add_rpc(transaction, arguments);
         self.facts.transaction(transaction);
         self.lives.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
@@ -294,11 +299,20 @@ impl Diagnoser {
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
         let flapping = self.lives.flapping();
-        WholeCapture { waits: self.waits, facts: self.facts, attempts: self.attempts, flapping, causes }
+        WholeCapture {
+            waits: self.waits,
+            facts: self.facts,
+            attempts: self.attempts,
+            flapping,
+            causes,
+            names: self.names,
+        }
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, names: _, mut waits, facts, mut attempts, lives, mounts, gaps, selected: _ } = self;
+        let Self { name, files, names, mut waits, facts, mut attempts, lives, mounts, outliers, gaps, selected: _ } =
+            self;
+        let outliers = outliers.finish(summary.capture_end(), context.map_or(&names, |context| &context.names));
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let all_waits = context.map(|context| &context.waits);
@@ -313,6 +327,7 @@ impl Diagnoser {
             facts: &facts,
             attempts: &attempts,
             gaps: &gaps,
+            outliers: &outliers,
             summary,
             context,
             files,

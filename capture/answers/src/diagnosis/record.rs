@@ -151,8 +151,10 @@ pub struct DiagnosedCause {
     pub server: Option<String>,
     /// The operation of four fifths or more of the cause.
     pub operation: Option<String>,
-    /// The name of the file of four fifths or more of the cause.
+    /// The file of four fifths or more of the cause: the path if known, or the name.
     pub file: Option<String>,
+    /// The user that the cause is about: only `outlier` names users.
+    pub user: Option<String>,
     /// Beginning of the first affected RPC, in nanoseconds since 1970-01-01 00:00 UTC; null without one.
     pub since_ns: Option<u64>,
     /// Affected RPCs; null if not counted.

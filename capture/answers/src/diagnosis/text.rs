@@ -207,7 +207,7 @@ impl DiagnosedCause {
             (Some(operation), None) => Some(operation.clone()),
             (None, file) => file.as_ref().map(|file| format!("file {file}")),
         };
-        let ends = [("client", &self.client), ("server", &self.server)];
+        let ends = [("client", &self.client), ("server", &self.server), ("user", &self.user)];
         let ends = ends.into_iter().filter_map(|(name, end)| end.as_ref().map(|end| format!("{name} {end}")));
         let parts: Vec<String> = called.into_iter().chain(ends).collect();
         (!parts.is_empty()).then(|| format!("Mostly {}.", parts.join(", ")))

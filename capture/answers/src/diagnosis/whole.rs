@@ -5,6 +5,7 @@ use super::cause::CauseSet;
 use super::facts::Facts;
 use super::waits::Waits;
 use crate::connections::Flapping;
+use crate::file_names::FileNames;
 
 /// Counts of a whole capture, and its causes.
 #[derive(Clone, Debug)]
@@ -14,4 +15,5 @@ pub(super) struct WholeCapture {
     pub(super) attempts: Attempts,
     pub(super) flapping: Vec<Flapping>,
     pub(super) causes: CauseSet,
+    pub(super) names: FileNames,
 }

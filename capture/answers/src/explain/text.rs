@@ -193,7 +193,7 @@ impl<W: io::Write> Sections<'_, W> {
         let named = arguments.iter().map(|argument| argument.name.len() + 2).max().unwrap_or_default();
         let columns = statuses.iter().map(|(_, status)| status.chars().count()).max().unwrap_or_default();
         for (argument, (style, status)) in arguments.iter().zip(&statuses) {
-            let words = words(argument, &|handle| names.name(server(transaction), handle));
+            let words = words(argument, &|handle| names.shown(server(transaction), handle));
             let indent = named + columns + 4;
             let mut words = wrapped(&words, self.width - indent.min(self.width / 2)).into_iter();
             let mut line = self.line();
@@ -260,11 +260,11 @@ fn status(transaction: &Transaction, argument: &OperationArguments<'_>) -> (Styl
 }
 
 /// The arguments of an operation, in words.
-fn words<'a>(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<&'a [u8]>) -> String {
+fn words(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<String>) -> String {
     let OperationArguments { handle, file_name, new_file_name, offset, count, stateid, .. } = *argument;
     let hexadecimal = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
     let file = |handle: &[u8]| {
-        let name = name(handle).map(|name| format!(" (\"{}\")", escaped(name))).unwrap_or_default();
+        let name = name(handle).map(|name| format!(" (\"{name}\")")).unwrap_or_default();
         format!("handle {:#010x}{name}", hash(handle))
     };
     let words = [

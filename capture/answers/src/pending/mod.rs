@@ -19,6 +19,7 @@ use crate::format::number::counted;
 use crate::format::time::ShownTimes;
 use crate::tries;
 use crate::unanswered::UnansweredWait;
+use crate::user::RpcUser;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -59,6 +60,8 @@ pub struct PendingCall {
     pub call: Stamp,
     /// Known properties of the call.
     pub rpc: Rpc,
+    /// The user of the call.
+    pub user: Option<RpcUser>,
     /// Printed name of the call.
     pub(crate) called: String,
     /// State of the wait.
@@ -187,6 +190,7 @@ fn refused(message: &str, Refusal { kind, stamp, .. }: Refusal, receiver: &Addre
 impl PendingCall {
     /// The call of an RPC that has no reply; `None` of any other.
     pub(crate) fn from_transaction(transaction: &Transaction) -> Option<Self> {
+        let waiting = transaction.waiting?;
         Some(Self {
             connection: transaction.connection,
             xid: transaction.xid,
@@ -196,8 +200,9 @@ impl PendingCall {
             began: transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?,
             call: transaction.call.as_ref()?.stamp,
             rpc: transaction.called(),
+            user: RpcUser::from_transaction(transaction),
             called: called_within(CALLED, transaction),
-            waiting: transaction.waiting?,
+            waiting,
             tries: transaction.tries.clone(),
         })
     }
@@ -219,6 +224,7 @@ impl PendingCall {
             call: message.stamp,
             called: operations_within(CALLED, rpc.name, rpc.procedure, &rpc.operations),
             rpc,
+            user: None,
             waiting,
             tries: None,
         })

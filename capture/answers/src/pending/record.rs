@@ -7,6 +7,7 @@ use super::{PendingCall, sent};
 use crate::record::called::CalledObject;
 use crate::record::tries::TryObject;
 use crate::record::values::{EndObject, Hex32};
+use crate::user::RpcUser;
 
 /// A call without a reply.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -34,6 +35,8 @@ pub struct PendingObject<'a> {
     age_at_least_ns: u64,
     #[serde(flatten)]
     called: CalledObject,
+    /// The user of the call; null if the capture does not show the credential.
+    user: Option<&'a RpcUser>,
     /// Arrival of the call at the responder: `accepted`, `refused` (and not retransmitted), `unacknowledged` (sent more than once)
     /// or `unknown`.
     delivery: &'static str,
@@ -98,6 +101,7 @@ impl<'a> PendingObject<'a> {
             age_ns: pending.age(end),
             age_at_least_ns: pending.least_age(end),
             called: CalledObject::of_rpc(rpc),
+            user: pending.user.as_ref(),
             delivery: waiting.delivery.name(),
             reply_delivery: waiting.reply_delivery.map(Delivery::name),
             owed: waiting.owed.name(),

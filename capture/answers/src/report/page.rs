@@ -101,7 +101,7 @@ fn shown_in(cause: &str) -> &'static str {
         }
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
-        | "congestion" | "window" | "link-full" => "slowest",
+        | "congestion" | "window" | "link-full" | "outlier" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         _ => "capture",

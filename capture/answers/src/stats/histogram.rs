@@ -63,6 +63,11 @@ pub(crate) fn part(value: u64) -> u16 {
     index(value).try_into().unwrap_or(u16::MAX)
 }
 
+/// The value in the middle of a part.
+pub(crate) fn value_of_part(part: u16) -> u64 {
+    middle(part.into())
+}
+
 /// Values below `PARTS` have an index of their own; then each power of two has `PARTS` values.
 const fn index(value: u64) -> usize {
     if value < PARTS {

@@ -29,7 +29,7 @@ use crate::unanswered::UnansweredWaits;
 pub(crate) use credits::credits_of;
 pub use credits::{ConnectionCredits, CreditCounts, Inline, Range};
 pub(crate) use histogram::Histogram;
-pub(crate) use histogram::part;
+pub(crate) use histogram::{part, value_of_part};
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 pub(crate) use mounts::Mounts;
 pub use mounts::{MountNumber, MountSession, MountStatistics, MountText, MountUser};

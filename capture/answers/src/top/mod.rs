@@ -1,4 +1,4 @@
-//! Ranking of RPCs by time: by client, server, operation, file, status or connection.
+//! Ranking of RPCs by time: by client, server, operation, file, user, status or connection.
 
 pub(super) mod record;
 
@@ -7,20 +7,23 @@ use std::io;
 
 use rpcrdma_dissector::{Address, CaptureEnd, Half, NotRebuilt, OperationArguments, Status, Transaction};
 
-use crate::file_names::{FileNames, NamedFile, client, escaped, hash, main_arguments, server};
+use crate::file_names::{FileNames, NamedFile, client, hash, main_arguments, server};
 use crate::format::column::{Amount, Column, TextColumn, Unit};
-use crate::format::line::{Line, NAME};
-use crate::format::number::grouped;
+use crate::format::line::{Line, NAME, PLAIN};
+use crate::format::number::{grouped, milliseconds};
 use crate::format::screen::Screen;
 use crate::operation_name::OperationName;
 use crate::stats::histogram::Histogram;
 use crate::stats::outcome;
 use crate::unanswered::UnansweredWaits;
+use crate::user::RpcUser;
 
 /// The most columns of a line.
 const WIDTH: usize = 120;
 /// The fewest with which octets read and written are shown.
 const WITH_OCTETS: usize = 100;
+/// The fewest rows of which a typical one is shown.
+const TYPICAL: usize = 3;
 /// The most keys that are counted apart; past that, the half that took the least time is counted as one.
 const KEYS: usize = 1000;
 
@@ -37,6 +40,8 @@ pub enum TopBy {
     Handle,
     /// The name of that file.
     Name,
+    /// The user and the machine that the credential names.
+    User,
     /// The final status.
     Status,
     /// The number of the connection.
@@ -45,8 +50,16 @@ pub enum TopBy {
 
 impl TopBy {
     /// All properties by which RPCs can be counted.
-    pub const ALL: [Self; 7] =
-        [Self::Client, Self::Server, Self::Operation, Self::Handle, Self::Name, Self::Status, Self::Connection];
+    pub const ALL: [Self; 8] = [
+        Self::Client,
+        Self::Server,
+        Self::Operation,
+        Self::Handle,
+        Self::Name,
+        Self::User,
+        Self::Status,
+        Self::Connection,
+    ];
 
     /// Name of the property.
     #[must_use]
@@ -57,6 +70,7 @@ impl TopBy {
             Self::Operation => "operation",
             Self::Handle => "handle",
             Self::Name => "name",
+            Self::User => "user",
             Self::Status => "status",
             Self::Connection => "connection",
         }
@@ -75,6 +89,8 @@ pub enum TopKey {
     Text(String),
     /// The name of a file in the folder.
     Name(NamedFile),
+    /// A user.
+    User(RpcUser),
     /// A file of a server, by handle.
     File(Address, Vec<u8>),
     /// The RPC shows no value: there is no file, or the name of the file was not seen.
@@ -202,6 +218,18 @@ pub struct TopReport {
     pub names: FileNames,
 }
 
+/// A typical row: the median of each percentile over all rows, to compare a row with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TypicalRow {
+    /// Number of rows.
+    pub rows: usize,
+    /// Median of the medians, in nanoseconds.
+    pub p50: u64,
+    /// Median of the 99th percentiles, in nanoseconds.
+    pub p99: u64,
+}
+
 impl Top {
     /// Counts by this.
     #[must_use]
@@ -242,6 +270,7 @@ impl Top {
             TopBy::Server => TopKey::Address(server(transaction)),
             TopBy::Operation => TopKey::Text(OperationName::of_transaction(transaction).to_string()),
             TopBy::Status => TopKey::Text(ending(transaction)),
+            TopBy::User => RpcUser::from_transaction(transaction).map_or(TopKey::None, TopKey::User),
             TopBy::Connection => TopKey::Connection(transaction.connection),
             TopBy::Handle | TopBy::Name => {
                 self.names.learn(transaction, arguments);
@@ -368,6 +397,20 @@ impl TopReport {
         counts.time() as f64 / self.time.max(1) as f64
     }
 
+    /// A typical row, of three or more that have a key and a latency.
+    #[must_use]
+    pub fn typical(&self) -> Option<TypicalRow> {
+        let known = self.rows.iter().filter(|(key, _)| *key != TopKey::None);
+        let median = |percent| {
+            let mut values: Vec<u64> = known.clone().filter_map(|(_, counts)| counts.percentile(percent)).collect();
+            values.sort_unstable();
+            let median = values.get(values.len().saturating_sub(1) / 2)?;
+            Some((values.len(), *median))
+        };
+        let ((rows, p50), (_, p99)) = median(50).zip(median(99))?;
+        (rows >= TYPICAL).then_some(TypicalRow { rows, p50, p99 })
+    }
+
     /// Writes the counts as a table of at most 120 columns, which a narrow screen shows without the octets.
     ///
     /// # Errors
@@ -382,7 +425,10 @@ impl TopReport {
             line.cells(&columns, &row);
             line.write(out)?;
         }
-        Ok(())
+        let Some(TypicalRow { rows, p50, p99 }) = self.typical() else { return Ok(()) };
+        let [p50, p99] = [p50, p99].map(milliseconds);
+        let typical = format!("Typical of {} rows, the median: p50 {p50} ms, p99 {p99} ms.", grouped(rows as u64));
+        Line::new(screen.colour, screen.within(WIDTH)).with(PLAIN, &typical).write(out)
     }
 
     /// Content of the lines: the keys, and the rest.
@@ -392,16 +438,16 @@ impl TopReport {
         self.rows.iter().map(|(key, counts)| TopLine::new(self, counts, self.shown(key))).chain(rest).collect()
     }
 
-    /// `true` if another row has the same name.
-    fn is_ambiguous(&self, file: &NamedFile) -> bool {
-        let is_same = |(key, _): &&(TopKey, TopCounts)| matches!(key, TopKey::Name(other) if other.name == file.name);
-        self.rows.iter().filter(is_same).nth(1).is_some()
+    /// The path of a file, or the name if no folder is known.
+    fn path(&self, file: &NamedFile) -> String {
+        let path = self.names.path_of(file.server, file.folder.as_deref(), &file.name);
+        path.unwrap_or_else(|| file.shown_name())
     }
 
-    /// The folder of a file in words: the number of its handle, the server, and its name if that was seen.
-    fn folder(&self, file: &NamedFile) -> String {
-        let name = file.folder.as_ref().and_then(|folder| self.names.name(file.server, folder)).map(escaped);
-        [Some(file.shown_folder()), name].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    /// `true` if another row has the same path.
+    fn is_ambiguous(&self, path: &str) -> bool {
+        let is_same = |(key, _): &&(TopKey, TopCounts)| matches!(key, TopKey::Name(other) if self.path(other) == path);
+        self.rows.iter().filter(is_same).nth(1).is_some()
     }
 
     /// A key in words.
@@ -410,15 +456,17 @@ impl TopReport {
             TopKey::Address(address) => address.to_string(),
             TopKey::Connection(number) => number.to_string(),
             TopKey::Text(text) => text.escape_debug().to_string(),
+            TopKey::User(user) => user.to_string(),
             TopKey::Name(file) => {
-                let name = file.shown_name();
-                if self.is_ambiguous(file) { format!("{name} in {}", self.folder(file)) } else { name }
+                let path = self.path(file);
+                if self.is_ambiguous(&path) { format!("{path} in {}", file.shown_folder()) } else { path }
             }
             TopKey::File(server, handle) => {
-                let name = self.names.name(*server, handle).map(|name| format!(" {}", escaped(name)));
+                let name = self.names.shown(*server, handle).map(|name| format!(" {name}"));
                 format!("{:#010x} on {server}{}", hash(handle), name.unwrap_or_default())
             }
             TopKey::None => match self.by {
+                TopBy::User => "the capture does not show the credential".to_owned(),
                 TopBy::Handle => "no file, or none whose handle is known".to_owned(),
                 _ => "no file, or none whose name is known".to_owned(),
             },

@@ -5,15 +5,16 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{TopCounts, TopKey, TopReport};
+use super::{TopCounts, TopKey, TopReport, TypicalRow};
 use crate::file_names::{NamedFile, hash, readable};
 use crate::record::JsonRecord;
 use crate::record::values::{EndObject, HexOctets};
+use crate::user::RpcUser;
 
 /// RPCs that have something in common.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct TopObject<'a> {
-    /// Property that the RPCs share: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
+    /// Property that the RPCs share: `client`, `server`, `operation`, `handle`, `name`, `user`, `status` or `connection`.
     by: &'static str,
     #[serde(flatten)]
     key: KeyObject<'a>,
@@ -23,6 +24,10 @@ pub(crate) struct TopObject<'a> {
     p50_ns: Option<u64>,
     /// 99th percentile of the latency in nanoseconds.
     p99_ns: Option<u64>,
+    /// Median of `p50_ns` over all rows with a key, to compare this one with; null if fewer than three have one.
+    typical_p50_ns: Option<u64>,
+    /// Median of `p99_ns` over these rows.
+    typical_p99_ns: Option<u64>,
     /// Their share of the time of all RPCs, from 0 to 1: of latencies, and of the waits of calls without a reply.
     share: f64,
 }
@@ -37,34 +42,45 @@ struct KeyObject<'a> {
     handle: Option<HexOctets<'a>>,
     /// By handle or name: the address of the server of the file.
     server: Option<EndObject>,
-    /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
+    /// By handle: the name by which the file was looked up, opened, created or listed, if the capture shows that.
     file_name: Option<Cow<'a, str>>,
+    /// By handle or name: the path of the file, from the root of the server, or behind `…` from the first folder that has a name; null
+    /// if no folder is known. Control characters are escaped.
+    path: Option<String>,
     /// By name: the handle of the folder in hexadecimal digits, if the capture shows that.
     folder: Option<HexOctets<'a>>,
     /// By name: the name of the folder, if the capture shows that.
     folder_name: Option<Cow<'a, str>>,
+    /// By user: what the credential says; null if the capture does not show the credential.
+    user: Option<&'a RpcUser>,
     /// Number of values of RPCs that are counted together as others; null in all other rows.
     others: Option<u64>,
 }
 
 impl<'a> TopObject<'a> {
     pub(crate) fn list_rows(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
-        let rows = report.rows.iter().map(|(key, counts)| Self::new(report, KeyObject::new(report, key), counts));
+        let typical = report.typical();
+        let rows = report
+            .rows
+            .iter()
+            .map(move |(key, counts)| Self::new(report, KeyObject::new(report, key), counts, typical));
         let keys = report.others.keys;
         let others = (keys > 0).then(|| {
             let key = KeyObject { others: Some(keys), ..KeyObject::default() };
-            Self::new(report, key, &report.others.counts)
+            Self::new(report, key, &report.others.counts, typical)
         });
         rows.chain(others)
     }
 
-    fn new(report: &TopReport, key: KeyObject<'a>, counts: &'a TopCounts) -> Self {
+    fn new(report: &TopReport, key: KeyObject<'a>, counts: &'a TopCounts, typical: Option<TypicalRow>) -> Self {
         Self {
             by: report.by.name(),
             key,
             counts,
             p50_ns: counts.percentile(50),
             p99_ns: counts.percentile(99),
+            typical_p50_ns: typical.map(|typical| typical.p50),
+            typical_p99_ns: typical.map(|typical| typical.p99),
             share: report.share(counts),
         }
     }
@@ -76,10 +92,12 @@ impl<'a> KeyObject<'a> {
         match key {
             TopKey::Address(address) => of(address.to_string()),
             TopKey::Connection(number) => of(number.to_string()),
+            TopKey::User(user) => Self { user: Some(user), ..of(user.to_string()) },
             TopKey::Text(text) => Self { key: Some(text.into()), ..Self::default() },
-            TopKey::Name(NamedFile { name, server, folder }) => Self {
+            TopKey::Name(NamedFile { name, server, folder, .. }) => Self {
                 key: Some(readable(name)),
                 server: Some(EndObject(*server)),
+                path: report.names.path_of(*server, folder.as_deref(), name),
                 folder: folder.as_deref().map(HexOctets),
                 folder_name: folder.as_ref().and_then(|folder| report.names.name(*server, folder)).map(readable),
                 ..Self::default()
@@ -88,6 +106,7 @@ impl<'a> KeyObject<'a> {
                 handle: Some(HexOctets(handle)),
                 server: Some(EndObject(*server)),
                 file_name: report.names.name(*server, handle).map(readable),
+                path: report.names.path(*server, handle),
                 ..of(format!("{:#010x}", hash(handle)))
             },
             TopKey::None => Self::default(),

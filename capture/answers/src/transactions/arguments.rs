@@ -48,6 +48,7 @@ impl<'a> ArgumentsObject<'a> {
             hash: Hex32(hash(octets)),
             octets: HexOctets(octets),
             file_name: names.name(server, octets).map(readable),
+            path: names.path(server, octets),
         };
         Self {
             name: arguments.name,
@@ -78,6 +79,8 @@ struct HandleObject<'a> {
     hash: Hex32,
     /// Octets of the handle in hexadecimal digits.
     octets: HexOctets<'a>,
-    /// The name by which the file was looked up, opened or created, if the capture shows that.
+    /// The name by which the file was looked up, opened, created or listed, if the capture shows that.
     file_name: Option<Cow<'a, str>>,
+    /// The path, from the root of the server, or behind `…` from the first folder that has a name; null if no folder is known.
+    path: Option<String>,
 }

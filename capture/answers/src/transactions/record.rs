@@ -6,10 +6,11 @@ use rpcrdma_dissector::{
 use serde::Serialize;
 
 use super::arguments::ArgumentsObject;
-use crate::file_names::{FileNames, server};
+use crate::file_names::{FileNames, main_arguments, readable, server};
 use crate::record::called::{CalledObject, EndedObject};
 use crate::record::tries::TryObject;
 use crate::record::values::{EndObject, Hex32, ShownObject};
+use crate::user::RpcUser;
 
 /// An RPC: a call and its reply.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -59,6 +60,17 @@ pub struct TransactionObject<'a> {
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject,
+    /// The user of the call; null if the capture does not show the credential.
+    user: Option<RpcUser>,
+    /// The name of the file that the RPC is about, if the capture shows that: the file in the arguments of the main operation, or that of
+    /// its handle. Octets that are no UTF-8 are written as `\xff`.
+    file_name: Option<String>,
+    /// The path of that file, from the root of the server, or behind `…` from the first folder that has a name; null if no folder is known.
+    path: Option<String>,
+    /// Offset in that file in octets.
+    offset: Option<u64>,
+    /// Octets of that file to be read, written or committed.
+    count: Option<u32>,
     /// Arguments of the operations; null if unknown, or if none names anything.
     arguments: Option<Vec<ArgumentsObject<'a>>>,
     /// The call; null if the call was not captured.
@@ -89,6 +101,8 @@ impl<'a> TransactionObject<'a> {
     pub fn new(transaction: &'a Transaction, files: &'a Files, names: &'a mut FileNames) -> Self {
         let arguments = transaction.arguments();
         names.learn(transaction, &arguments);
+        let about = main_arguments(transaction, &arguments);
+        let file = names.file_of(transaction, &arguments);
         let Transaction { call, reply, .. } = transaction;
         let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame)).unzip();
         let ((call_file, call_file_frame), (reply_file, reply_file_frame)) = (locate(call), locate(reply));
@@ -113,6 +127,11 @@ impl<'a> TransactionObject<'a> {
             credit_wait_ns: transaction.credit_wait.ok(),
             credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
             called: CalledObject::of_transaction(transaction),
+            user: RpcUser::from_transaction(transaction),
+            file_name: file.as_ref().map(|file| readable(&file.name).into_owned()),
+            path: file.and_then(|file| file.path),
+            offset: about.and_then(|about| about.offset),
+            count: about.and_then(|about| about.count),
             arguments: ArgumentsObject::list_arguments(&arguments, server(transaction), names),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),

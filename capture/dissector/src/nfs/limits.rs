@@ -1,6 +1,6 @@
 //! Limits of a server that a client asks for when mounting.
 
-use rpcrdma::reader::Reader;
+use rpcrdma::reader::{EndOfInput, Reader};
 
 /// Limits of a server, as attributes of a file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct ServerLimits {
 // Numbers of attributes (RFC 8881 section 5.8).
 const SUPPORTED: u32 = 0;
 const LEASE_TIME: u32 = 10;
-const FILEHANDLE: u32 = 19;
+pub(super) const FILEHANDLE: u32 = 19;
 const MAXREAD: u32 = 30;
 const MAXWRITE: u32 = 31;
 
@@ -29,6 +29,31 @@ const fn length(attribute: u32) -> Option<usize> {
         8 => Some(16),
         _ => None,
     }
+}
+
+/// Steps over a `fattr4`, and passes each attribute with the value to `take`, up to the first whose length is not known. Of an attribute
+/// of variable length, the value is without the count.
+pub(super) fn read_attributes<'a>(
+    reader: &mut Reader<'a>,
+    mut take: impl FnMut(u32, &'a [u8]),
+) -> Result<(), EndOfInput> {
+    let words = reader.u32()?;
+    let bitmap = reader.read_octets((words as usize).saturating_mul(4))?;
+    let mut values = Reader::new(reader.opaque()?);
+    let first = bitmap.first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
+    for attribute in (0..32).filter(|attribute| first & 1 << attribute != 0) {
+        let value = match attribute {
+            SUPPORTED => values.u32().and_then(|words| values.read_octets((words as usize).saturating_mul(4))),
+            FILEHANDLE => values.opaque(),
+            _ => match length(attribute) {
+                Some(length) => values.read_octets(length),
+                None => return Ok(()),
+            },
+        };
+        let Ok(value) = value else { return Ok(()) };
+        take(attribute, value);
+    }
+    Ok(())
 }
 
 /// Attributes that describe a file system and no file, in each word of a `bitmap4`: lease_time, maxfilesize, maxread, maxwrite;
@@ -47,30 +72,16 @@ impl ServerLimits {
     /// Reads the limits in a `fattr4`. The limits stand behind all attributes with lower numbers, whose lengths have to be known.
     pub(crate) fn of_attributes(fattr: &[u8]) -> Self {
         let mut limits = Self::default();
-        let _end = limits.read(fattr);
-        limits
-    }
-
-    fn read(&mut self, fattr: &[u8]) -> Option<()> {
-        let mut reader = Reader::new(fattr);
-        let words = reader.u32().ok()?;
-        let bitmap = reader.read_octets((words as usize).checked_mul(4)?).ok()?;
-        let mut values = Reader::new(reader.opaque().ok()?);
-        let first = bitmap.first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
-        for attribute in (0..32).filter(|attribute| first & 1 << attribute != 0) {
+        let _end = read_attributes(&mut Reader::new(fattr), |attribute, value| {
+            let number = value.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));
             match attribute {
-                SUPPORTED => {
-                    let words = values.u32().ok()?;
-                    values.read_octets((words as usize).checked_mul(4)?).ok()?;
-                }
-                LEASE_TIME => self.lease_seconds = Some(values.u32().ok()?),
-                FILEHANDLE => _ = values.opaque().ok()?,
-                MAXREAD => self.max_read = Some(values.u64().ok()?),
-                MAXWRITE => self.max_write = Some(values.u64().ok()?),
-                _ => _ = values.read_octets(length(attribute)?).ok()?,
+                LEASE_TIME => limits.lease_seconds = u32::try_from(number).ok(),
+                MAXREAD => limits.max_read = Some(number),
+                MAXWRITE => limits.max_write = Some(number),
+                _ => {}
             }
-        }
-        Some(())
+        });
+        limits
     }
 
     /// Reads rtmax and wtmax in the results of FSINFO (RFC 1813 section 3.3.19).

@@ -12,6 +12,7 @@ mod callback;
 mod echo;
 mod grammar;
 mod limits;
+mod listing;
 mod mount;
 mod operation;
 mod procedure;
@@ -29,6 +30,8 @@ use core::ops::{Range, RangeInclusive};
 
 use grammar::Row;
 pub use limits::ServerLimits;
+pub use listing::DirectoryEntry;
+pub(crate) use listing::Listing;
 pub use operation::{
     CompoundOperation, CompoundRole, DelegationConflict, FilehandleStep, OperationCode, OperationTraits,
 };

@@ -6,6 +6,7 @@
 use super::grammar::Item::{Fixed, List, Marked, Opaque, Words};
 use super::grammar::{Item, Results, Row, ok, plain, row};
 use super::v2::FHANDLE;
+use super::v3::NFS_FH3;
 use super::walk::Mark;
 
 /// `dirpath`, of a directory to mount.
@@ -40,7 +41,7 @@ pub(super) const PROCEDURES_V2: &[Row] = &[
 
 pub(super) const PROCEDURES_V3: &[Row] = &[
     row(0, "MOUNTv3 NULL", &[], plain(&[])),
-    row(1, "MOUNTv3 MNT", &[PATH], ok(&[Opaque, Words])),
+    row(1, "MOUNTv3 MNT", &[PATH], ok(&[NFS_FH3, Words])),
     row(2, "MOUNTv3 DUMP", &[], MOUNTLIST),
     row(3, "MOUNTv3 UMNT", &[Opaque], plain(&[])),
     row(4, "MOUNTv3 UMNTALL", &[], plain(&[])),

@@ -34,6 +34,9 @@ const CREATED: Results = ok_else(&[POST_OP_FH3, POST_OP_ATTR, WCC_DATA], &[WCC_D
 /// Procedures that return the weak cache consistency data of one object, whatever the status.
 const WCC: Results = ok_else(&[WCC_DATA], &[WCC_DATA]);
 
+/// `entryplus3` (section 3.3.17).
+const ENTRIES: Item = List(&[HYPER, Opaque, HYPER, POST_OP_ATTR, POST_OP_FH3]);
+
 procedures!(
     PROCEDURES,
     (Procedure::NFS, 3, "NFSv3 "),
@@ -67,10 +70,7 @@ procedures!(
         17,
         READDIRPLUS,
         &[NFS_FH3, HYPER, Fixed(8), Number, LISTING],
-        ok_else(
-            &[POST_OP_ATTR, Fixed(8), List(&[HYPER, Opaque, HYPER, POST_OP_ATTR, POST_OP_FH3]), BOOL],
-            &[POST_OP_ATTR],
-        ),
+        ok_else(&[POST_OP_ATTR, Fixed(8), Marked(Mark::Entries, &ENTRIES), BOOL], &[POST_OP_ATTR],),
     ),
     row(18, FSSTAT, &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(52)], &[POST_OP_ATTR])),
     row(19, FSINFO, &[NFS_FH3], ok_else(&[POST_OP_ATTR, Marked(Mark::FileSystem, &Fixed(48))], &[POST_OP_ATTR]),),

@@ -122,6 +122,9 @@ const NFS4ERR_CLID_INUSE: u32 = 10017;
 const NFS4ERR_LAYOUTTRYLATER: u32 = 10058;
 const NFS4ERR_OFFLOAD_NO_REQS: u32 = 10094;
 
+/// `entry4` (RFC 7530 section 16.24).
+const ENTRIES: Item = List(&[HYPER, COMPONENT, FATTR]);
+
 /// A status and nothing else.
 pub(super) const STATUS: Results = ok(&[]);
 const CHANGED: Results = ok(&[CHANGE_INFO]);
@@ -171,7 +174,7 @@ operations!(
         26,
         READDIR,
         &[HYPER, VERIFIER, Number, LISTING, BITMAP],
-        ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), Number]),
+        ok(&[VERIFIER, Marked(Mark::Entries, &ENTRIES), Number]),
     ),
     row(27, READLINK, &[], ok(&[LinkText])),
     row(28, REMOVE, &[COMPONENT], CHANGED).conflict(DelegationConflict::Entry),

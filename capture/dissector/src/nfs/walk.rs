@@ -64,6 +64,8 @@ pub(crate) enum Mark {
     FileSystem,
     /// The path that MNT asks for.
     Path,
+    /// Entries of a directory, with handles.
+    Entries,
     /// A result whose length the arguments do not limit.
     Unlimited,
     /// The six words of a `channel_attrs4` that are always there.

@@ -357,7 +357,7 @@ impl<'a, 'c> Walker<'a, 'c> {
         match mark {
             Mark::Offset | Mark::Count => self.last_piece_is(PieceKind::Structure),
             Mark::Stateid => self.last_piece_is(PieceKind::Stateid),
-            Mark::Handle | Mark::Name | Mark::Listing | Mark::Path => {}
+            Mark::Handle | Mark::Name | Mark::Listing | Mark::Path | Mark::Entries => {}
             Mark::Channel | Mark::FileSystem => self.last_piece_is(PieceKind::Structure),
             Mark::AttributeValues if self.pieces.is_some() && are_limits_alone(before.rest()) => {
                 self.last_piece_is(PieceKind::Structure);

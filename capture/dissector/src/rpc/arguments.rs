@@ -8,8 +8,8 @@ use super::describe::protected;
 use super::properties::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{
-    self, CompoundOperation, FilehandleStep, Mark, MarkedItem, OperationCode, OperationTraits, Reduced, RpcBody,
-    ServerLimits, SessionLimits, v4,
+    self, CompoundOperation, DirectoryEntry, FilehandleStep, Listing, Mark, MarkedItem, OperationCode, OperationTraits,
+    Reduced, RpcBody, ServerLimits, SessionLimits, v4,
 };
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, found in the rebuilt messages.
@@ -45,8 +45,10 @@ pub struct OperationArguments<'a> {
     pub path: Option<&'a [u8]>,
     /// Limits of the server in the results of GETATTR or FSINFO, in wire format.
     returned_limits: Option<ReturnedLimits<'a>>,
-    /// Handle of the file that `file_name` names, if the reply shows the handle.
+    /// Handle of the file that `file_name` names, or of the directory at `path`, if the reply shows the handle.
     pub named_handle: Option<&'a [u8]>,
+    /// Entries of the directory in the results of READDIR and READDIRPLUS, in wire format.
+    listing: Option<Listing<'a>>,
 }
 
 /// Limits of the server in the form of a result.
@@ -107,7 +109,9 @@ impl Transaction {
                 Status::Success(status) => status,
                 _ => None,
             };
-            arguments.named_handle = arguments.file_name.and(first(returned.iter(), Mark::Handle));
+            let named = arguments.file_name.or(arguments.path);
+            arguments.named_handle = named.and(first(returned.iter(), Mark::Handle));
+            arguments.listing = first(returned.iter(), Mark::Entries).map(Listing::Version3);
             arguments.returned_limits = first(returned.iter(), Mark::FileSystem).map(ReturnedLimits::FileSystem);
             return Some(vec![arguments]);
         }
@@ -186,6 +190,11 @@ impl<'b> OperationArguments<'b> {
         (limits != ServerLimits::default()).then_some(limits)
     }
 
+    /// Returns the entries of the directory that the results of READDIR and READDIRPLUS show with their handles.
+    pub fn entries(&self) -> impl Iterator<Item = DirectoryEntry<'b>> {
+        self.listing.into_iter().flat_map(Listing::entries)
+    }
+
     fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>>) -> Self
     where
         'b: 'a,
@@ -251,6 +260,7 @@ fn compound<'a>(
         }
         arguments.returned_limits =
             first(select_items(returned, index), Mark::AttributeValues).map(ReturnedLimits::Attributes);
+        arguments.listing = first(select_items(returned, index), Mark::Entries).map(Listing::Version4);
         let got = first(select_items(returned, index), Mark::Handle);
         if let Some((handle, named)) =
             got.zip(filehandles.named_by).filter(|_| arguments.traits.filehandle == FilehandleStep::Get)
