@@ -21,7 +21,7 @@
 //! }
 //! let found = checker.finding().expect("the server breaks two rules");
 //! assert_eq!((found.rule.slug, found.stamp.frame, found.connection), ("write-unwritten", 25, 1));
-//! assert_eq!(found.known().map(|known| known.implementation.name()), Some("Linux nfsd"));
+//! assert_eq!(found.accepted_deviation().map(|deviation| deviation.implementation.name()), Some("Linux nfsd"));
 //! # Ok::<(), rpcrdma_dissector::FileError>(())
 //! ```
 
