@@ -185,7 +185,7 @@ impl Gaps {
         } else if others == 0 {
             "none of the RDMA packets belongs to a reliable connection".into()
         } else {
-            "if it uses a service port other than 20049, give that with --port".into()
+            "if NFS uses another port than 20049, add --port N".into()
         }
     }
 
@@ -246,7 +246,7 @@ fn why_over_tcp(summary: &Summary) -> Cow<'static, str> {
 }
 
 impl MissingDirection {
-    /// `true` if nothing in the capture ties the ends of the two connections together, and their packets go between the same
+    /// Returns true if nothing in the capture ties the ends of the two connections together, and their packets go between the same
     /// addresses, in opposite directions.
     fn may_be_half_of(&self, other: &Self) -> bool {
         self.connection != other.connection

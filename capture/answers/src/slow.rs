@@ -118,7 +118,7 @@ pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> i
     line.write(out)
 }
 
-/// True if the screen is wide enough for the names of files, so that [`lines`] needs the names.
+/// Returns true if the screen is wide enough for the names of files, so that [`lines`] needs the names.
 #[must_use]
 pub fn shows_files(screen: Screen) -> bool {
     shows(screen, WITH_FILE)
@@ -129,7 +129,7 @@ fn width(screen: Screen) -> usize {
     screen.columns.unwrap_or_default().max(WIDTH)
 }
 
-/// True if a terminal has so many columns. A file has none.
+/// Returns true if a terminal has so many columns. A file has none.
 fn shows(screen: Screen, columns: usize) -> bool {
     screen.columns.is_some_and(|all| all >= columns)
 }
@@ -307,7 +307,7 @@ pub(super) fn done(recovery: &Recovery) -> String {
     let done = [
         (recovery.timeouts, "time-out", longest.as_deref().unwrap_or_default()),
         (recovery.implied_naks, "implied NAK", ""),
-        (recovery.causes_not_seen, "cause", " not seen"),
+        (recovery.causes_not_seen, "retransmission", " without a visible cause"),
         (recovery.rnr_naks, "RNR NAK", &wait),
         (recovery.naks, "NAK", ""),
         (recovery.retransmitted_packets, "packet", &resent),

@@ -51,7 +51,7 @@ pub(crate) const TIMED: [&str; 13] = [
 /// Causes of calls without a reply. They depend on all that follows, so no part of a capture has one that the whole lacks.
 pub(crate) const SILENT: [&str; 4] = ["server-silent", "server-unreachable", "client-silent", "client-unreachable"];
 
-/// True for a cause that rests on RPCs. A cause of the capture stands, whatever is selected.
+/// Returns true for a cause that rests on RPCs. A cause of the capture stands, whatever is selected.
 pub(crate) fn is_of_rpcs(cause: &str) -> bool {
     TIMED.contains(&cause) || SILENT.contains(&cause) || ["protocol", "outlier"].contains(&cause)
 }
@@ -1206,17 +1206,34 @@ pub(crate) fn text(diagnosis: &Diagnosis) -> String {
 }
 
 #[test]
-fn a_diagnosis_is_a_screen_of_eighty_columns() {
+fn a_diagnosis_is_a_screen_that_opens_in_plain_words() {
+    const WORDS_OF_THE_PROTOCOL: [&str; 9] =
+        ["RPC", "NAK", "requester", "responder", "credit", "octet", "Send ", "Receive ", "OWNER"];
     for (name, frames, expected) in labelled() {
-        let text = text(&diagnose(&frames));
+        let diagnosis = diagnose(&frames);
+        let (text, opening) = (text(&diagnosis), diagnosis.opening());
         for line in text.lines().filter(|line| !line.starts_with("   $ ")) {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
         let lines = text.lines().count();
-        assert!(lines <= 10 + 16 * expected.len(), "{name}: {lines} lines\n{text}");
+        assert!(lines <= 10 + 19 * expected.len(), "{name}: {lines} lines\n{text}");
         assert_eq!(text.matches("   $ rpcrdma ").count(), expected.len(), "{name}");
         assert_eq!(text.contains("Nothing stands out: the median latency is "), expected.is_empty(), "{name}: {text}");
+        assert_eq!(opening.is_some(), !expected.is_empty(), "{name}: {opening:?}");
+        let opening = opening.unwrap_or_default();
+        assert!(!WORDS_OF_THE_PROTOCOL.iter().any(|word| opening.contains(word)), "{name}: {opening}");
     }
+}
+
+/// When, effect, who, and the next step.
+#[test]
+fn the_opening_is_about_the_first_cause() {
+    let of = |frames: &[Record]| diagnose(frames).opening();
+    let lossy = "From 00:41:03 UTC on, reading was held up for 4.73 s in total: the network lost packets. Ask whoever runs the network.";
+    assert_eq!(of(&transcode::capture("nfs41_lossy")).as_deref(), Some(lossy));
+    let stuck_server = "From 00:00:01 UTC on, 1 NFS request got no answer for 10.0 s: server 192.0.2.2 did not answer. Look at server 192.0.2.2.";
+    assert_eq!(of(&stuck(ALONE, 1).records()).as_deref(), Some(stuck_server));
+    assert_eq!(of(&transcode::capture("nfs41")), None);
 }
 
 /// 20.0 of 20.2 ms are the way: the server is not slow because of it.
@@ -1972,8 +1989,8 @@ fn the_capture_shows_on_which_side_packets_were_lost() {
         &evidence,
         &[
             "20 losses (20 time-outs); 20 packets were retransmitted.",
-            "From 192.0.2.13 to 192.0.2.2: 20 packets retransmitted after 20 losses between the capture point and 192.0.2.2 or of an \
-             acknowledgement.",
+            "From 192.0.2.13 to 192.0.2.2: 20 packets retransmitted after 20 losses between the capture point and 192.0.2.2 (or \
+             only the acknowledgement was lost).",
             "The capture point is not known.",
         ],
     );

@@ -266,7 +266,7 @@ fn selection(filters: &[&(&str, String)]) -> Selection {
     selection
 }
 
-/// True if an RPC meets a condition, by its JSON alone.
+/// Returns true if an RPC meets a condition, by its JSON alone.
 fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
     let is = |field: &str| record[field] == value.as_str();
     let frame = |field: &str| record[field].as_u64();

@@ -266,7 +266,7 @@ fn diagnose_says_who_ended_connections_and_whose_failure_it_is() {
         let evidence: Vec<_> = cause["evidence"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let evidence = evidence.join(" ");
         for words in [
-            "The server 192.0.2.2 ended the connection before it had answered, 5 times.",
+            "The server 192.0.2.2 ended the connection before it had answered (5 times).",
             "5 of 12 RPCs needed two tries and took 20.100 ms",
             "NFSv3 REMOVE got NFS3ERR_NOENT on a later try 2 times: first try probably executed; the failure is that of the retry.",
         ] {

@@ -369,7 +369,7 @@ fn owner(cause: &str) -> Option<&'static str> {
     })
 }
 
-/// True if a time is within a hundredth of the truth.
+/// Returns true if a time is within a hundredth of the truth.
 fn is_near(time: u64, truth: u64) -> bool {
     time.abs_diff(truth) <= truth / 100
 }

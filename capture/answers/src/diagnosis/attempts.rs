@@ -149,7 +149,7 @@ impl Attempts {
         of_rpc.filter(|(key, _, run)| is_due(run) && (self.is_last(key, run) || run.length() >= UNANSWERED)).collect()
     }
 
-    /// True if no connection of the two ends was accepted after these requests.
+    /// Returns true if no connection of the two ends was accepted after these requests.
     pub(super) fn is_last(&self, key: &RequestKey, run: &RequestRun) -> bool {
         self.next_accepted(key.client, key.server, run.last).is_none()
     }
@@ -165,12 +165,12 @@ impl Attempts {
         self.of_rpc().filter(move |(key, _)| (key.client, key.server) == (client, server)).map(|(_, requests)| requests)
     }
 
-    /// True if an earlier connection with RPC-over-RDMA to the server of this request was accepted.
+    /// Returns true if an earlier connection with RPC-over-RDMA to the server of this request was accepted.
     pub(super) fn was_accepted(&self, key: &RequestKey, before: Stamp) -> bool {
         self.accepted.iter().any(|(_, server, stamp)| *server == key.server && stamp.frame < before.frame)
     }
 
-    /// True if the capture holds an answer of the server, or a connection to the server.
+    /// Returns true if the capture holds an answer of the server, or a connection to the server.
     pub(super) fn is_heard(&self, key: &RequestKey) -> bool {
         self.services.keys().any(|(server, _)| *server == key.server)
             || self.requests.iter().any(|(other, requests)| other.server == key.server && requests.rejected.is_some())

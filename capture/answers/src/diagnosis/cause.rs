@@ -121,7 +121,7 @@ impl CauseSet {
         self.0 |= 1 << cause as u64;
     }
 
-    /// `true` if the set contains the cause.
+    /// Returns true if the set contains the cause.
     #[must_use]
     pub const fn contains(self, cause: Cause) -> bool {
         self.0 & 1 << cause as u64 != 0

@@ -197,7 +197,7 @@ impl Judgement<'_> {
         Some(cause.shown_by(frames.map(|frame| CauseExample { frame: *frame, waiting_ns: None })))
     }
 
-    /// True if connection requests of a cause went on to the end of the capture: nothing works any more.
+    /// Returns true if connection requests of a cause went on to the end of the capture: nothing works any more.
     pub(super) fn is_without_connection(&self, cause: &DiagnosedCause) -> bool {
         let runs = match Cause::of_name(cause.cause) {
             Some(cause @ (Cause::ServerNotListening | Cause::ConnectionRefused)) => {

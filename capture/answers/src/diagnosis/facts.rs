@@ -303,7 +303,7 @@ impl Facts {
         self.deaths.value_or(connection, CONNECTIONS, || frame);
     }
 
-    /// True if a call died with its connection between two frames.
+    /// Returns true if a call died with its connection between two frames.
     pub(super) fn has_death_between(&self, first: Stamp, last: Stamp) -> bool {
         self.deaths.values().any(|death| (first.frame..=last.frame).contains(death))
     }
@@ -363,7 +363,7 @@ impl Facts {
         broken.connections.value_or(found.connection, CONNECTIONS, || found.stamp.frame);
     }
 
-    /// `true` if calls died with a connection on which the protocol was broken before.
+    /// Returns true if calls died with a connection on which the protocol was broken before.
     pub(super) fn is_fatal_connection(&self, connection: u32) -> bool {
         let Some(death) = self.deaths.get(&connection) else { return false };
         let is_before = |frame: &u64| frame <= death;
@@ -383,7 +383,7 @@ impl Facts {
         refusals
     }
 
-    /// `true` if a connection ended after the rule was broken on the connection, while calls waited.
+    /// Returns true if a connection ended after the rule was broken on the connection, while calls waited.
     pub(super) fn is_fatal(&self, broken: &Broken) -> bool {
         let mut connections = broken.connections.iter();
         connections.any(|(connection, frame)| self.deaths.get(connection).is_some_and(|death| death >= frame))

@@ -145,7 +145,7 @@ impl<'a> Judgement<'a> {
         (!hidden.is_empty()).then(|| self.cause(Cause::OneDirection, Some(CauseOwner::Capture), evidence, "stats"))
     }
 
-    /// `true` if the capture lacks so many packets that this is a cause.
+    /// Returns true if the capture lacks so many packets that this is a cause.
     pub(super) fn misses_packets(&self) -> bool {
         let missed = self.gaps.packets;
         is_part(missed, PART, self.facts.packets + missed)
@@ -212,7 +212,7 @@ impl<'a> Judgement<'a> {
         let Facts { copies, packets, .. } = *self.facts;
         let evidence = vec![
             sentence(&twice(copies, packets)),
-            "Copies are left out of everything else. Mirror each packet once, for example where it enters the switch."
+            "Duplicates are left out of everything else. Mirror each packet once, for example where it enters the switch."
                 .to_owned(),
         ];
         (is_doubled(copies, packets) && self.both_ends().is_none())
@@ -497,7 +497,7 @@ impl<'a> Judgement<'a> {
         Some(DiagnosedCause { owner_address: Some(end.to_string()), ..self.timed(cause, tally) })
     }
 
-    /// True for an end of the RPCs.
+    /// Returns true for an end of the RPCs.
     fn is_end(&self, end: Address) -> bool {
         self.waits.clients.contains(&end) || self.waits.servers.contains(&end)
     }
@@ -573,7 +573,7 @@ impl<'a> Judgement<'a> {
         })
     }
 
-    /// True if RPCs that waited for an end for `waiting` nanoseconds in all are enough for a cause.
+    /// Returns true if RPCs that waited for an end for `waiting` nanoseconds in all are enough for a cause.
     fn are_slow(&self, tally: &Tally, waiting: u64) -> bool {
         let is_enough = tally.rpcs >= SEVERAL || tally.greatest() >= Some(VERY_SLOW);
         is_enough && is_part(waiting, SLOW_SHARE, self.sum_waits())
@@ -760,7 +760,7 @@ impl<'a> Judgement<'a> {
         };
         let mut evidence: Vec<String> = broken.iter().take(NAMED).map(line).collect();
         if broken.len() > NAMED {
-            evidence.push(format!("{} more.", counted((broken.len() - NAMED) as u64, "broken rule")));
+            evidence.push(format!("{}.", counted((broken.len() - NAMED) as u64, "more broken rule")));
         }
         if let Some((frame, by)) = refusals.first() {
             evidence.push(format!(
@@ -770,7 +770,7 @@ impl<'a> Judgement<'a> {
         }
         let died = &self.silence.died;
         if died.rpcs > 0 {
-            evidence.push(format!("{} ended with the connection on which that happened.", counted(died.rpcs, "call")));
+            evidence.push(format!("{} got no reply, because the connection ended.", counted(died.rpcs, "call")));
         }
         let frames = gravest.map(|broken| broken.frames.clone());
         let frames = frames.or_else(|| refusals.first().map(|(frame, _)| vec![*frame]))?;

@@ -453,7 +453,7 @@ impl DirectionLosses {
         let sides = [
             (before_capture, format!("between {from} and the capture point")),
             (behind_capture, format!("between the capture point and {to}")),
-            (unacknowledged, format!("between the capture point and {to} or of an acknowledgement")),
+            (unacknowledged, format!("between the capture point and {to} (or only the acknowledgement was lost)")),
             (losses.saturating_sub(before_capture + behind_capture + unacknowledged), unknown.to_owned()),
         ];
         let sides: Vec<_> = sides.iter().filter(|(count, _)| *count > 0).collect();
@@ -706,7 +706,7 @@ mod tests {
     #[test]
     fn time_outs_show_the_side_only_in_complete_captures() {
         let timed_out = [(SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)];
-        let side = "1 loss between the capture point and LID 1 or of an acknowledgement.";
+        let side = "1 loss between the capture point and LID 1 (or only the acknowledgement was lost).";
         assert!(losses(&timed_out, true)[1].ends_with(side) && losses(&timed_out, false)[1].ends_with(side));
         let both = losses(&[timed_out, [(SERVER, 9, TIMED_OUT), (SERVER, 9, REPLACED)]].concat(), true);
         let sides = "2 losses: 1 between LID 2 and the capture point, 1 on an unknown side.";

@@ -20,6 +20,7 @@ mod judge;
 mod judgement;
 mod limits;
 mod losses;
+mod opening;
 mod outlier;
 mod recalls;
 mod record;
@@ -385,7 +386,8 @@ impl SelectedPart {
     }
 }
 
-/// Statuses that are no failure of a mount: a file is not there or is there already, or the server does not support something.
+/// Returns true for a status that is no failure of a mount: a file is not there or is there already, or the server does
+/// not support something.
 const fn is_expected(status: Status) -> bool {
     // NFS3ERR_NOENT and NFS3ERR_EXIST, and the same of NFSv4 (RFC 1813 section 2.6, RFC 8881 section 15.1); NOTSUPP of both.
     matches!(status, Status::Success(None | Some(0 | 2 | 17 | 10_004)))

@@ -157,7 +157,7 @@ pub(super) struct Recalls {
     others: Vec<Recall>,
 }
 
-/// True if an RPC recalls a delegation.
+/// Returns true if an RPC recalls a delegation.
 pub(super) fn is_recall(transaction: &Transaction) -> bool {
     transaction.callback.is_callback() && has_recall(&transaction.operations)
 }
@@ -263,7 +263,7 @@ impl Recalls {
         }
     }
 
-    /// True if the server recalled a delegation while the server had the call that began at `began`.
+    /// Returns true if the server recalled a delegation while the server had the call that began at `began`.
     pub(super) fn concerns(&self, server: Address, began: Stamp) -> bool {
         self.iter_recalls().any(|recall| recall.server == server && recall.is_after(began))
     }
@@ -348,7 +348,7 @@ impl Recall {
         }
     }
 
-    /// True if a call may wait for the recall: the call was sent before the recall, and is not known to be about another file.
+    /// Returns true if a call may wait for the recall: the call was sent before the recall, and is not known to be about another file.
     fn is_of(&self, wait: &ServerWait<'_>) -> bool {
         let conflict = wait.conflict;
         let is_other = |(one, other): (&[u8], &[u8])| one != other;

@@ -59,14 +59,16 @@ impl RetryReason {
         let times = times(count);
         match self {
             Self::ServerEnded(end) => {
-                format!("the server {end} ended the connection before it had answered, {times}")
+                format!("the server {end} ended the connection before it had answered ({times})")
             }
-            Self::ClientEnded(end) => format!("the client {end} ended the connection before it had an answer, {times}"),
-            Self::Refused(end) => format!("the adapter of {end} refused a call, {times}"),
-            Self::Lost => format!("a call was never acknowledged, {times}"),
-            Self::ReplyLost => format!("a reply did not arrive before the connection ended, {times}"),
+            Self::ClientEnded(end) => {
+                format!("the client {end} ended the connection before it had an answer ({times})")
+            }
+            Self::Refused(end) => format!("the adapter of {end} refused a call ({times})"),
+            Self::Lost => format!("a call was never acknowledged ({times})"),
+            Self::ReplyLost => format!("a reply did not arrive before the connection ended ({times})"),
             Self::Unknown => {
-                format!("a connection was over before the reply, and the capture does not show why, {times}")
+                format!("a connection was over before the reply, and the capture does not show why ({times})")
             }
         }
     }

@@ -95,6 +95,7 @@ impl Diagnosis {
     pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         let mut page = Page { out, colour };
         page.paragraph(0, NAME, &head(self))?;
+        self.opening().iter().try_for_each(|text| page.paragraph(0, NAME, text))?;
         ends(self).iter().try_for_each(|text| page.paragraph(0, PLAIN, text))?;
         page.blank()?;
         if self.causes.is_empty() {
@@ -113,10 +114,10 @@ impl Diagnosis {
         self.limits.iter().try_for_each(|text| page.paragraph(INDENT, DIM, text))
     }
 
-    /// The capture, the ends and the RPCs: a sentence each.
+    /// The opening, the capture, the ends and the RPCs: a sentence each.
     #[must_use]
     pub fn summary(&self) -> Vec<String> {
-        [head(self)].into_iter().chain(ends(self)).collect()
+        self.opening().into_iter().chain([head(self)]).chain(ends(self)).collect()
     }
 
     /// Words for a diagnosis without a cause.
@@ -188,14 +189,19 @@ impl DiagnosedCause {
     /// The owner and the share of the cause, in words.
     #[must_use]
     pub fn weight(&self) -> String {
-        let owner = match (self.owner, &self.owner_address) {
-            (Some(owner), Some(address)) => format!("{owner} {address}"),
-            (Some(owner), None) => format!("the {owner}"),
-            (None, _) => "one of the ends".to_owned(),
-        };
+        let owner = self.owner_in_words();
         match self.share {
             Some(share) => format!("{owner}: {} of the waiting time", percent(share)),
             None => owner,
+        }
+    }
+
+    /// The owner, with the address if known.
+    pub(super) fn owner_in_words(&self) -> String {
+        match (self.owner, &self.owner_address) {
+            (Some(owner), Some(address)) => format!("{owner} {address}"),
+            (Some(owner), None) => format!("the {owner}"),
+            (None, _) => "one of the ends".to_owned(),
         }
     }
 

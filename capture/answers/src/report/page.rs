@@ -115,6 +115,7 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
         @if causes.is_empty() {
             p.sound { (finished.diagnosis.nothing_stands_out()) }
         } @else {
+            @if let Some(opening) = finished.diagnosis.opening() { p.opening { (opening) } }
             ol.causes {
                 @for cause in causes {
                     li {

@@ -96,7 +96,7 @@ impl Scene {
         FIRST..FIRST + self.case.rpcs
     }
 
-    /// True for an RPC that moves no data.
+    /// Returns true for an RPC that moves no data.
     fn is_plain(&self, xid: u32) -> bool {
         match self.case.flight {
             Flight::Calls | Flight::Replies => true,

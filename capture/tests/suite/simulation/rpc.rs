@@ -252,7 +252,7 @@ impl<E: Ord> World<E> {
 }
 
 impl Rpc {
-    /// True if data that the server read came behind a hole that another RPC's packet left (TCP).
+    /// Returns true if data that the server read came behind a hole that another RPC's packet left (TCP).
     pub(super) fn is_behind_hole(&self) -> bool {
         self.pulls.iter().any(|pull| pull.until > pull.latest)
     }

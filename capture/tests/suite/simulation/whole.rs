@@ -322,6 +322,6 @@ fn losses(evidence: &str, direction: &str) -> Option<SaidLosses> {
     };
     let before = of(&format!("between {from} and the capture point"))?;
     let behind = of(&format!("between the capture point and {to}"))?;
-    let unacknowledged = of("or of an acknowledgement")?;
+    let unacknowledged = of("(or only the acknowledgement was lost)")?;
     Some(SaidLosses { all, before, behind, unacknowledged })
 }

@@ -67,7 +67,7 @@ impl<'a> Packet<'a> {
         Some(Self { from, to, ports, queue_pair: 0, places: [first, end], acknowledges, bits: 32 })
     }
 
-    /// `true` if a place is before another, in numbers that begin again at 0.
+    /// Returns true if a place is before another, in numbers that begin again at 0.
     fn is_before(&self, place: u32, other: u32) -> bool {
         let shift = 32 - self.bits;
         place != other && ((other << shift).wrapping_sub(place << shift) as i32) > 0

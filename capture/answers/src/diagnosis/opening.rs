@@ -1,0 +1,190 @@
+//! The opening of a diagnosis: one sentence and an advice for people who do not know RPC.
+
+use super::cause::Cause;
+use super::record::{DiagnosedCause, Diagnosis};
+use crate::format::date::time_of_day;
+use crate::format::line::sentence;
+use crate::format::number::{counted, duration};
+
+/// Effect of a cause on the mount.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Requests got no answer.
+    Hung,
+    /// Requests took longer.
+    Slow,
+    /// Another effect, which the clause about the cause includes.
+    Included,
+}
+
+/// A cause in words that need no knowledge of RPC. `OWNER` stands for the owner of the cause.
+struct PlainCause {
+    effect: Effect,
+    /// The cause, as a clause.
+    clause: &'static str,
+    /// The next step, as a sentence.
+    advice: &'static str,
+}
+
+impl PlainCause {
+    const fn hung(clause: &'static str, advice: &'static str) -> Self {
+        Self { effect: Effect::Hung, clause, advice }
+    }
+
+    const fn slow(clause: &'static str, advice: &'static str) -> Self {
+        Self { effect: Effect::Slow, clause, advice }
+    }
+
+    const fn other(clause: &'static str, advice: &'static str) -> Self {
+        Self { effect: Effect::Included, clause, advice }
+    }
+
+    const fn new(cause: Cause) -> Self {
+        match cause {
+            Cause::NothingFound => Self::other(
+                "the capture shows no NFS over RDMA, so nothing can be said about a mount",
+                "Read the reason below, and capture again.",
+            ),
+            Cause::OneDirection => Self::other(
+                "the capture shows only one direction of the traffic, so most questions stay open",
+                "Mirror both directions, and capture again.",
+            ),
+            Cause::CaptureGaps => Self::other(
+                "the capture lacks packets, so all results are uncertain",
+                "Capture again with a larger buffer.",
+            ),
+            Cause::Cut => Self::other(
+                "the capture holds too little of each packet, so all results are uncertain",
+                "Capture again with more of each packet.",
+            ),
+            Cause::JoinedLate => Self::other(
+                "the capture began while requests were on their way, so their times are unknown",
+                "Start the capture before the mount.",
+            ),
+            Cause::MirrorDoubled => Self::other(
+                "the capture holds nearly every packet twice; nothing else depends on that",
+                "Mirror each packet once.",
+            ),
+            Cause::TwoClocks => Self::other(
+                "two clocks gave the times of packets, so all times are uncertain",
+                "Capture both directions with one clock.",
+            ),
+            Cause::ResponderSilent => Self::hung("OWNER did not answer", "Look at OWNER."),
+            Cause::ResponderUnreachable => Self::hung(
+                "the requests did not arrive",
+                "Check that both ends run, and ask whoever runs the network between them.",
+            ),
+            Cause::RequesterSilent => Self::hung("OWNER stopped in the middle of the exchange", "Look at OWNER."),
+            Cause::RequesterUnreachable => Self::hung(
+                "the answers did not arrive",
+                "Check that both ends run, and ask whoever runs the network between them.",
+            ),
+            Cause::WrongChecksum => {
+                Self::hung("packets with a wrong checksum were dropped", "Check the network adapter of OWNER.")
+            }
+            Cause::ReplyRefused => Self::hung(
+                "OWNER had no buffer for the answer",
+                "Report this to whoever maintains the software of OWNER.",
+            ),
+            Cause::Retried => Self::slow(
+                "connections ended before the answer, and requests were repeated",
+                "Find out why the connections ended.",
+            ),
+            Cause::ConnectionRefused => Self::other("OWNER rejects connections", "Look at OWNER: the log says why."),
+            Cause::ServerNotListening => Self::other(
+                "no NFS service listens for RDMA on OWNER",
+                "Start the NFS service there, with RDMA enabled.",
+            ),
+            Cause::ConnectUnanswered => Self::other(
+                "requests for connections got no answer",
+                "Check that the server runs, and ask whoever runs the network.",
+            ),
+            Cause::Flapping => {
+                Self::other("connections end again and again", "Look at OWNER: this end ended the connections.")
+            }
+            Cause::Loss => Self::slow("the network lost packets", "Ask whoever runs the network."),
+            Cause::ReceiverNotReady => Self::slow(
+                "OWNER had no buffer ready for requests or answers",
+                "Report this to whoever maintains the software of OWNER.",
+            ),
+            Cause::Distance => {
+                Self::slow("the way through the network takes long", "Check the route between client and server.")
+            }
+            Cause::DelegationRecall => {
+                Self::slow("OWNER was late to hand over files that others asked for", "Look at OWNER.")
+            }
+            Cause::ResponderSlow => Self::slow("OWNER took long to answer", "Look at OWNER: disks and load."),
+            Cause::RequesterSlow => {
+                Self::slow("OWNER took long to send data, or to fetch an answer", "Look at OWNER: its load.")
+            }
+            Cause::SlowTransfer => {
+                Self::slow("OWNER paused while sending data", "Look at OWNER, and at the counters of the switch port.")
+            }
+            Cause::Congestion => Self::slow("the network was congested", "Ask whoever runs the network."),
+            Cause::Window => Self::slow("OWNER accepted no more data", "Look at OWNER: memory and load."),
+            Cause::LinkFull => Self::slow("the link was full", "A faster link would help; nothing is broken."),
+            Cause::Credits => Self::slow(
+                "the client had to wait for permission to send requests",
+                "Allow more requests at a time on OWNER.",
+            ),
+            Cause::SmallSends => Self::other(
+                "requests take more steps than necessary, because messages are limited to a small size",
+                "Raise the limit on OWNER.",
+            ),
+            Cause::Errors => Self::other("requests failed", "Look up the errors below."),
+            Cause::Protocol => Self::other(
+                "OWNER broke a rule of the protocol",
+                "Report this to whoever maintains the software of OWNER.",
+            ),
+        }
+    }
+}
+
+impl Diagnosis {
+    /// The first cause for people who do not know RPC: when, effect, who, and the next step. `None` without a cause.
+    #[must_use]
+    pub fn opening(&self) -> Option<String> {
+        self.causes.first()?.opening()
+    }
+}
+
+impl DiagnosedCause {
+    fn opening(&self) -> Option<String> {
+        let PlainCause { effect, clause, advice } = PlainCause::new(Cause::of_name(self.cause)?);
+        let owner = self.owner_in_words();
+        let [clause, advice] = [clause, advice].map(|text| text.replace("OWNER", &owner));
+        let effect = match effect {
+            Effect::Hung => format!("{}: ", self.hung()),
+            Effect::Slow => format!("{}: ", self.slow()),
+            Effect::Included => String::new(),
+        };
+        let since = self.since_ns.map(|since| format!("from {} on, ", time_of_day(since))).unwrap_or_default();
+        Some(format!("{} {advice}", sentence(&format!("{since}{effect}{clause}"))))
+    }
+
+    /// Requests without an answer, and the longest wait.
+    fn hung(&self) -> String {
+        let requests = counted(self.rpcs.unwrap_or(1), "NFS request");
+        let longest = self.examples.first().and_then(|example| example.waiting_ns);
+        match (longest, self.rpcs) {
+            (None, _) => format!("{requests} got no answer"),
+            (Some(longest), Some(1)) => format!("{requests} got no answer for {}", duration(longest)),
+            (Some(longest), _) => format!("{requests} got no answer, the longest for {}", duration(longest)),
+        }
+    }
+
+    /// Slow activity, and the time of the delay.
+    fn slow(&self) -> String {
+        let activity = match self.operation.as_deref().and_then(|name| name.rsplit(' ').next()) {
+            Some("READ") => "reading",
+            Some("WRITE") => "writing",
+            _ => "NFS",
+        };
+        let longest = self.examples.first().and_then(|example| example.waiting_ns);
+        match (self.disturbed_ns, longest) {
+            (Some(disturbed), _) => format!("{activity} was held up for {} in total", duration(disturbed)),
+            (None, Some(longest)) => format!("{activity} was held up, once for {}", duration(longest)),
+            (None, None) => format!("{activity} was held up"),
+        }
+    }
+}
