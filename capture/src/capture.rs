@@ -58,7 +58,7 @@ impl Inputs {
         Ok(Self { files, only, length, reordered })
     }
 
-    /// `true` if one input is a stream.
+    /// Returns true if one input is a stream.
     pub(crate) fn are_live(&self) -> bool {
         self.files.iter().any(|(path, _)| is_stream(path))
     }

@@ -222,7 +222,7 @@ impl Notices {
         }
     }
 
-    /// True if the capture has messages and the filters select none of what is shown.
+    /// Returns true if the capture has messages and the filters select none of what is shown.
     pub(crate) const fn selects_nothing(&self) -> bool {
         let passes = match self.select {
             Select::Messages => self.messages_selected + self.recoveries_selected > 0,
@@ -234,7 +234,7 @@ impl Notices {
         self.gaps.messages > 0 && !passes
     }
 
-    /// True if the capture has no message.
+    /// Returns true if the capture has no message.
     const fn holds_nothing(&self) -> bool {
         self.gaps.messages == 0
     }

@@ -126,12 +126,12 @@ impl<'a> InputSource<'a> {
         Ok(Self { filters, inputs })
     }
 
-    /// `true` if nothing is filtered out.
+    /// Returns true if nothing is filtered out.
     pub(crate) fn selects_all(&self) -> bool {
         self.filters.selection.is_all()
     }
 
-    /// `true` if part of the input is a stream, which may be captured right now.
+    /// Returns true if part of the input is a stream, which may be captured right now.
     pub(crate) fn is_live(&self) -> bool {
         self.inputs.are_live()
     }

@@ -1045,3 +1045,54 @@ fn a_pronoun_counts_in_sentences_outside_of_code() {
         fn it() {}\n/// An item of itself. Gives It up.\n";
     assert_eq!(count_sentences(text), SentenceCount { all: 3, with_pronoun: 2 });
 }
+
+/// The documented functions that return `bool` and whose documentation has no "returns true" or "returns false".
+fn find_conditions_without_result(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut comment: Vec<&str> = Vec::new();
+    let mut function = None;
+    for line in text.lines().map(str::trim) {
+        if let Some(words) = line.strip_prefix("///") {
+            comment.extend(words.split_whitespace());
+            continue;
+        }
+        if line.starts_with("#[") {
+            continue;
+        }
+        if let Some((before, rest)) = line.split_once("fn ")
+            && before.split_whitespace().all(|word| word.starts_with("pub") || ["const", "unsafe"].contains(&word))
+        {
+            function = rest.split(['(', '<']).next().map(|name| (name, core::mem::take(&mut comment).join(" ")));
+        }
+        comment.clear();
+        if line.ends_with(['{', ';'])
+            && let Some((name, comment)) = function.take()
+        {
+            let is_condition = line.trim_end_matches(['{', ';', ' ']).ends_with("-> bool");
+            let has_result = ["eturns true", "eturns false"].iter().any(|words| comment.contains(words));
+            found.extend((is_condition && !comment.is_empty() && !has_result).then_some(name));
+        }
+    }
+    found
+}
+
+#[test]
+fn conditions_are_documented_in_one_way() {
+    let is_test = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "tests");
+    let mut wrong = Vec::new();
+    for folder in ["core", "capture", "verbs-shim", "fuzz", "testdata"] {
+        for path in sources(&repository().join(folder)).into_iter().filter(|path| !is_test(path)) {
+            let text = fs::read_to_string(&path).unwrap();
+            wrong
+                .extend(find_conditions_without_result(&text).iter().map(|name| format!("{}: {name}", path.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "write \"Returns true if\": {}", wrong.join("\n"));
+}
+
+#[test]
+fn a_condition_needs_its_result_in_the_comment() {
+    let text = "/// True if it is.\npub const fn is(self) -> bool {\n/// Returns\n/// true if so.\n#[must_use]\nfn so(\n) -> bool {\n\
+                fn bare() -> bool {\n/// Calls `f`.\nfn call(f: fn() -> bool) {";
+    assert_eq!(find_conditions_without_result(text), ["is"]);
+}

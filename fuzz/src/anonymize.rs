@@ -105,7 +105,7 @@ fn copy(records: &[Record], key: [u8; 32]) -> Option<Copy> {
     Some(Copy { frames: copies })
 }
 
-/// A copy is as long as the original, or has only the innermost packet, in Ethernet or InfiniBand.
+/// Returns true if a copy is as long as the original, or has only the innermost packet, in Ethernet or InfiniBand.
 fn is_as_long(original: &Record, copy: &Frame<'_>) -> bool {
     let is_whole = (copy.link.0, copy.data.len(), copy.length) == (original.link, original.data.len(), original.length);
     is_whole || ([ETHERNET, INFINIBAND].contains(&copy.link.0) && copy.data.len() <= original.data.len() + HEADER)

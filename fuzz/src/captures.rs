@@ -121,7 +121,7 @@ impl Known {
         known
     }
 
-    /// True if a frame breaks a rule in the undisturbed capture. Remote invalidation that was not announced is reported
+    /// Returns true if a frame breaks a rule in the undisturbed capture. Remote invalidation that was not announced is reported
     /// once per connection: if the first Send that invalidates is missing, for a later one, or for a copy of one.
     pub(crate) fn has_violation(&self, slug: &'static str, frame: u64) -> bool {
         let invalidates = || self.invalidating.iter().any(|known| self.content(*known) == self.content(frame));

@@ -95,7 +95,7 @@ impl Config {
         Self { operations: true, ..Self::for_messages() }
     }
 
-    /// True if a service ID stands for one of the service ports.
+    /// Returns true if a service ID stands for one of the service ports.
     fn serves(&self, service: Option<u64>) -> bool {
         service.and_then(service_port).is_some_and(|port| self.ports.contains(&port))
     }

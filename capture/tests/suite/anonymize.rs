@@ -391,7 +391,7 @@ fn finders<'a, V: AsRef<[u8]> + 'a>(values: impl IntoIterator<Item = &'a V>) -> 
     values.into_iter().map(|value| Finder::new(value.as_ref())).collect()
 }
 
-/// True for octets of a file: the files are digests, one after the other.
+/// Returns true for octets of a file: the files are digests, one after the other.
 fn is_file_data(octets: &[u8]) -> bool {
     // By the first two octets: each frame has hundreds of candidates.
     static DIGESTS: LazyLock<Vec<Vec<&[u8]>>> = LazyLock::new(|| {

@@ -129,12 +129,12 @@ impl Filter {
         Self { selection: self.selection.of_any_time(), ..self.clone() }
     }
 
-    /// True if the filter needs the RPC of a part to judge the part.
+    /// Returns true if the filter needs the RPC of a part to judge the part.
     pub(crate) fn needs_rpcs(&self) -> bool {
         self.selection.selects_parts_by_rpc() || !self.cause.is_empty()
     }
 
-    /// True if the filter asks for a property that only RPCs have.
+    /// Returns true if the filter asks for a property that only RPCs have.
     fn asks_for_rpcs(&self) -> bool {
         self.selection.asks_for_rpcs() || !self.cause.is_empty()
     }
@@ -154,19 +154,19 @@ impl Filter {
         if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
     }
 
-    /// True if the ends may be a client and a server that the filter asks for.
+    /// Returns true if the ends may be a client and a server that the filter asks for.
     fn meets(&self, ends: &Ends<Name>, names: &Names) -> bool {
         let is_any =
             |wanted: &[String], end: &Name| wanted.is_empty() || wanted.iter().any(|name| name == names.text(*end));
         ends.meet(|end| is_any(&self.clients, end), |end| is_any(&self.servers, end))
     }
 
-    /// True if a row passes. `first` is the time of the first frame.
+    /// Returns true if a row passes. `first` is the time of the first frame.
     pub(crate) fn matches(&self, row: &Row, names: &Names, first: u64) -> bool {
         self.selection.window(Time(first)).overlaps(row.span()) && self.selects(row, names)
     }
 
-    /// True if a row passes at any time.
+    /// Returns true if a row passes at any time.
     fn selects(&self, row: &Row, names: &Names) -> bool {
         let is_of_cause = self.cause.is_empty() || self.cause.iter().any(|cause| row.causes.contains(*cause));
         is_of_cause && self.selection.selects(&NamedRow { row, names, filter: self })
@@ -201,7 +201,7 @@ impl SelectableRpc for NamedRow<'_> {
         [self.row.call, self.row.reply]
     }
 
-    /// The filter has the texts of the addresses, as the row has.
+    /// Returns true if the ends pass: the filter has the texts of the addresses, as the row has.
     fn has_ends(&self, _: &[Address], _: &[Address]) -> bool {
         let Kind { client, server, .. } = self.row.kind;
         self.filter.meets(&Ends::Known { client, server }, self.names)

@@ -45,7 +45,7 @@ impl Block {
         self.octets.capacity() + self.starts.capacity() * size_of::<u32>()
     }
 
-    /// Adds a row; `kind` is the number of the row's kind. Returns `false` if the row does not fit.
+    /// Adds a row; `kind` is the number of the row's kind. Returns false if the row does not fit.
     pub(crate) fn push(&mut self, row: &Row, kind: u32) -> bool {
         let Ok(start) = u32::try_from(self.octets.len()) else { return false };
         if self.is_full() {

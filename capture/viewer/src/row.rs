@@ -138,7 +138,7 @@ impl Row {
         self.time.saturating_sub(self.sending)
     }
 
-    /// `true` for a call without a reply.
+    /// Returns true for a call without a reply.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.call.is_some() && self.reply.is_none()
     }

@@ -67,7 +67,7 @@ impl Selected {
         xid.is_some_and(|xid| self.xids.contains(&(connection, xid)))
     }
 
-    /// True for a frame from the beginning of the first RPC to the end of the last.
+    /// Returns true for a frame from the beginning of the first RPC to the end of the last.
     const fn spans(&self, frame: &Frame<'_>) -> bool {
         self.began <= frame.time.0 && self.open.get() > 0
     }

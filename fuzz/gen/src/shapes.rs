@@ -97,7 +97,7 @@ impl Shape {
         Self { long, reads, writes, reply }
     }
 
-    /// True if a Reply can have this shape: nothing concerns the Call alone.
+    /// Returns true if a Reply can have this shape: nothing concerns the Call alone.
     pub(crate) const fn is_of_reply(&self) -> bool {
         self.long == 0 && self.reads.is_empty()
     }

@@ -88,7 +88,7 @@ impl Pair {
         }
     }
 
-    /// True if messages are changed, or a call was given up.
+    /// Returns true if messages are changed, or a call was given up.
     const fn is_disturbed(&self) -> bool {
         self.one_in > 0 || self.requester.has_cancelled
     }

@@ -90,7 +90,7 @@ struct Made {
     is_right: bool,
 }
 
-/// Calls of odd numbers may be made again.
+/// Returns true for calls that may be made again: those of odd numbers.
 const fn is_repeatable(number: u32) -> bool {
     number % 2 == 1
 }

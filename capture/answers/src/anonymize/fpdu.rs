@@ -86,7 +86,7 @@ impl StreamUnit {
     }
 }
 
-/// Returns `true` if a message of this kind can carry that part of an RPC.
+/// Returns true if a message of this kind can carry that part of an RPC.
 const fn carries(opcode: Opcode, part: PlacedPart) -> bool {
     match part {
         PlacedPart::Send => {

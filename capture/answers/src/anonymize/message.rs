@@ -104,7 +104,7 @@ fn malformed(octets: &[u8], to: &mut [u8]) {
     words.filter(|at| is_small(*at)).for_each(|at| keep(octets, to, at..at + 4));
 }
 
-/// Returns `true` if a word is less than 65,536, or all ones.
+/// Returns true if a word is less than 65,536, or all ones.
 const fn is_small(word: &[u8]) -> bool {
     matches!(word, [0, 0, _, _] | [0xff, 0xff, 0xff, 0xff])
 }

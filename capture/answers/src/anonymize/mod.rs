@@ -474,7 +474,7 @@ impl PacketLayout {
         (self.destination, self.queue_pair, self.sequence, self.operation, self.transport_length)
     }
 
-    /// Returns `true` if a packet of this kind can carry that part of an RPC.
+    /// Returns true if a packet of this kind can carry that part of an RPC.
     const fn carries(&self, part: PlacedPart) -> bool {
         matches!(
             (self.operation, part),

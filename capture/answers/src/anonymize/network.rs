@@ -84,7 +84,7 @@ impl NetworkLayout {
             }
     }
 
-    /// Returns `true` for IPv4 and IPv6.
+    /// Returns true for IPv4 and IPv6.
     pub(super) const fn is_ip(self) -> bool {
         matches!(self.kind, NetworkKind::Ipv4 | NetworkKind::Ipv6)
     }

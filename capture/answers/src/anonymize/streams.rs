@@ -122,7 +122,7 @@ impl Streams {
         self.unit(stream, placement.place)?.data(placement.part)
     }
 
-    /// Replaces the data that an FPDU carries for a message. Returns `false` if no such FPDU is known.
+    /// Replaces the data that an FPDU carries for a message. Returns false if no such FPDU is known.
     pub(super) fn replace_data(&mut self, stream: StreamName, placement: &FramePlacement, octets: &[u8]) -> bool {
         let Some(unit) = self.unit(stream, placement.place) else { return false };
         let Some(mut data) = unit.data(placement.part) else { return false };

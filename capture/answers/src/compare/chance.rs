@@ -35,7 +35,7 @@ impl Chance {
         self.0.is_some()
     }
 
-    /// `true` if a difference is taken for a real one, if this is the only test.
+    /// Returns true if a difference is taken for a real one, if this is the only test.
     pub(super) fn is_significant(self) -> bool {
         self.is_within(Limit(SIGNIFICANT))
     }

@@ -86,7 +86,7 @@ impl FaultChange {
         Self { significance, outcome }
     }
 
-    /// `true` if the share grew by more than is tolerated, and the difference is within this limit.
+    /// Returns true if the share grew by more than is tolerated, and the difference is within this limit.
     pub(super) fn is_worse(self, limit: Limit) -> bool {
         self.outcome == FaultOutcome::Worse && self.significance.is_within(limit)
     }

@@ -153,7 +153,7 @@ impl Comparison {
         }
     }
 
-    /// `true` if the second capture is worse: more calls are unanswered, RPCs fail or packets are retransmitted, an operation
+    /// Returns true if the second capture is worse: more calls are unanswered, RPCs fail or packets are retransmitted, an operation
     /// became slower, or a rule is broken (severity error) that the first did not break.
     ///
     /// Chance alone makes the result `true` in at most 1 of 100 comparisons. The tests of all operations share half of that.

@@ -97,7 +97,7 @@ impl PerOperation {
     }
 }
 
-/// `true` if the reply is missing, and not only from the capture, although the next expected packet is unknown.
+/// Returns true if the reply is missing, and not only from the capture, although the next expected packet is unknown.
 const fn is_reply_missing(reason: OwedUnknown) -> bool {
     matches!(
         reason,
@@ -152,7 +152,7 @@ pub(super) struct FaultsObject {
 }
 
 impl FaultsObject {
-    /// `true` if every call of which that is known was answered, and there is one.
+    /// Returns true if every call of which that is known was answered, and there is one.
     pub(super) const fn are_all_answered(&self) -> bool {
         self.unanswered == 0 && self.answer_known > 0
     }
@@ -226,7 +226,7 @@ impl FaultChanges {
         self.each().iter().any(|change| change.outcome == outcome)
     }
 
-    /// `true` if a share grew by more than is tolerated, and the difference is within this limit.
+    /// Returns true if a share grew by more than is tolerated, and the difference is within this limit.
     pub(super) fn any_worse(&self, limit: Limit) -> bool {
         self.each().into_iter().any(|change| change.is_worse(limit))
     }
@@ -399,12 +399,12 @@ impl ComparedOperation {
         }
     }
 
-    /// `false` if another share of the RPCs failed: a failure takes another time than success.
+    /// Returns false if another share of the RPCs failed: a failure takes another time than success.
     fn is_latency_comparable(&self) -> bool {
         !matches!(self.faults.failed.outcome, FaultOutcome::Worse | FaultOutcome::Better) && self.p50_change.is_some()
     }
 
-    /// `true` if the median or the 99th percentile changed by so much, and the difference is so sure.
+    /// Returns true if the median or the 99th percentile changed by so much, and the difference is so sure.
     fn has_latency(&self, is_beyond: impl Fn(f64) -> bool, is_sure: impl Fn(Chance) -> bool) -> bool {
         let is = |(change, chance): Growth| is_sure(chance) && change.is_some_and(&is_beyond);
         is((self.p50_change, self.significance)) || is(self.tail())
@@ -428,7 +428,7 @@ impl ComparedOperation {
         self.regression = self.faults.any_worse(limit) || self.is_latency_comparable() && is_slower();
     }
 
-    /// `true` if the operation is worse or slower by itself, but not among all operations.
+    /// Returns true if the operation is worse or slower by itself, but not among all operations.
     pub(super) const fn may_be_chance(&self) -> bool {
         matches!(self.outcome, Outcome::Worse | Outcome::Slower) && !self.regression
     }

@@ -193,7 +193,7 @@ struct Share {
     whole: u64,
 }
 
-/// True if the share differs before and after. A whole of nothing never differs.
+/// Returns true if the share differs before and after. A whole of nothing never differs.
 fn is_changed(before: Share, after: Share) -> bool {
     u128::from(before.part) * u128::from(after.whole) != u128::from(after.part) * u128::from(before.whole)
 }

@@ -21,7 +21,7 @@ pub struct FaultRun {
 }
 
 impl FaultRun {
-    /// True for a sign after which a connection may end.
+    /// Returns true for a sign after which a connection may end.
     pub(super) const fn is_fault(kind: RecoveryKind) -> bool {
         matches!(kind, RecoveryKind::TimedOut { .. } | RecoveryKind::NotReady { .. } | RecoveryKind::Failed)
     }

@@ -123,7 +123,7 @@ impl Flapping {
         }
     }
 
-    /// True if nothing shows that the other end, or the network, made the end end the connections.
+    /// Returns true if nothing shows that the other end, or the network, made the end end the connections.
     #[must_use]
     pub fn is_of_its_own(&self) -> bool {
         self.by == Side::Passive && self.after.is_none()

@@ -126,7 +126,7 @@ impl Tally {
     }
 
     /// Adds an RPC as [`add_rpc`](Self::add_rpc) does, with words for the wait if the RPC is the greatest so far.
-    /// Returns true if no earlier RPC had as great an amount.
+    /// Returns true if no earlier RPC had as great an amount. Returns true if no earlier RPC had as great an amount.
     pub(super) fn add_with(&mut self, amount: u64, subject: &RpcSubject, waited_for: impl FnOnce() -> String) -> bool {
         let is_greatest = self.add_rpc(amount, subject);
         if let Some(greatest) = self.greatest_rpc.as_mut().filter(|_| is_greatest) {

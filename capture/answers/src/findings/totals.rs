@@ -82,7 +82,7 @@ impl RuleTotals {
         self.errors + self.warnings + self.hazards > 0
     }
 
-    /// True if the rule was broken, or could not always be judged.
+    /// Returns true if the rule was broken, or could not always be judged.
     pub(super) const fn is_noteworthy(&self) -> bool {
         self.is_broken() || self.known + self.not_judged > 0
     }

@@ -15,7 +15,7 @@ impl Screen {
         self.columns.map_or(most, |columns| columns.min(most))
     }
 
-    /// True if a line of this many columns fits.
+    /// Returns true if a line of this many columns fits.
     pub(crate) fn fits(self, columns: usize) -> bool {
         self.columns.is_none_or(|all| columns <= all)
     }

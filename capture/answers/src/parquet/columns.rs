@@ -62,7 +62,7 @@ fn column(fields: &RecordFields, name: &str, schema: &Value) -> Field {
     Field::new(name, of, true)
 }
 
-/// True if the values of a schema are of this type, or null.
+/// Returns true if the values of a schema are of this type, or null.
 fn is_of(schema: &Value, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::Array(types)) => types.iter().any(|of| of == name),

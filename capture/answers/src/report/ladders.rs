@@ -169,7 +169,7 @@ impl Drawn {
         })
     }
 
-    /// True if the RPC has this client, server or file, as named in a table.
+    /// Returns true if the RPC has this client, server or file, as named in a table.
     pub(super) fn is_about(&self, by: TopBy, key: &str) -> bool {
         match by {
             TopBy::Client => self.client.to_string() == key,
@@ -179,7 +179,7 @@ impl Drawn {
         }
     }
 
-    /// True if the RPC has this XID on the connection, and was in flight in this frame.
+    /// Returns true if the RPC has this XID on the connection, and was in flight in this frame.
     pub(super) fn is_rpc(&self, connection: u32, xid: u32, frame: u64) -> bool {
         (self.connection, self.xid) == (connection, xid) && (self.began.1..=self.last).contains(&frame)
     }

@@ -130,7 +130,7 @@ struct Finished<'a> {
 }
 
 impl Finished<'_> {
-    /// True if the report shows a selection that selects nothing.
+    /// Returns true if the report shows a selection that selects nothing.
     fn is_empty_selection(&self) -> bool {
         self.diagnosis.selection.as_ref().is_some_and(|selection| selection.is_empty)
     }

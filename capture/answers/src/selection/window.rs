@@ -58,13 +58,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// `true` if the window has a bound.
+    /// Returns true if the window has a bound.
     #[must_use]
     pub const fn is_bounded(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// `true` if an event has a moment in the window. The end of a connection and what the capture lacks concern every moment.
+    /// Returns true if an event has a moment in the window. The end of a connection and what the capture lacks concern every moment.
     #[must_use]
     pub fn shows(&self, event: &Event) -> bool {
         if !self.is_bounded() {
@@ -84,13 +84,13 @@ impl Window {
         self.overlaps(span)
     }
 
-    /// `true` if a moment is in the window.
+    /// Returns true if a moment is in the window.
     #[must_use]
     pub fn contains(&self, time: Time) -> bool {
         self.overlaps(TimeSpan::at(time))
     }
 
-    /// `true` if a span and the window have a moment in common.
+    /// Returns true if a span and the window have a moment in common.
     #[must_use]
     pub fn overlaps(&self, span: TimeSpan) -> bool {
         let begins_in_time = self.until.is_none_or(|until| span.from <= until);
@@ -98,7 +98,7 @@ impl Window {
         begins_in_time && ends_in_time
     }
 
-    /// `true` if a span begins before the window and ends after the window, so that nothing in the window shows either.
+    /// Returns true if a span begins before the window and ends after the window, so that nothing in the window shows either.
     #[must_use]
     pub fn is_within(&self, span: TimeSpan) -> bool {
         let begins_before = self.since.is_some_and(|since| span.from < since);

@@ -252,7 +252,7 @@ impl Mount {
         self.shown
     }
 
-    /// True if the arguments of an RPC may show something new: one of the first RPCs, one that mounts, or one that moves more data than all
+    /// Returns true if the arguments of an RPC may show something new: one of the first RPCs, one that mounts, or one that moves more data than all
     /// earlier RPCs.
     fn is_read(&self, transaction: &Transaction) -> bool {
         let largest = |number: &Option<MountNumber>| number.map_or(0, |number| number.value);

@@ -282,7 +282,7 @@ fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io:
     Ok(())
 }
 
-/// `true` if the capture holds nearly every packet twice.
+/// Returns true if the capture holds nearly every packet twice.
 pub(crate) const fn is_doubled(copies: u64, packets: u64) -> bool {
     copies > 0 && copies.saturating_mul(4) >= packets.saturating_mul(3)
 }

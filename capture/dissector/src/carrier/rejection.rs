@@ -109,7 +109,7 @@ impl RejectionKind {
         }
     }
 
-    /// True if the rejection says that nothing listens on the port.
+    /// Returns true if the rejection says that nothing listens on the port.
     pub const fn is_without_listener(self) -> bool {
         matches!(self, Self::Management(8) | Self::Reset)
     }

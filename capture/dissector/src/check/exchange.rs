@@ -389,7 +389,8 @@ fn is_end_of_link(subject: &Subject<'_>, index: usize, length: u64, word: u32) -
         && word.trailing_zeros() >= 8 * octets_of_padding
 }
 
-/// Judges what was written after the data of Write chunks that return the right length.
+/// Judges the octets written after the data of Write chunks that return the right length. Returns false if the capture
+/// does not show these octets.
 fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut RuleReport<'_>) -> bool {
     let Some(chunks) = subject.written() else { return false };
     for chunk in chunks {
@@ -500,8 +501,9 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool
     true
 }
 
-/// A result that is not eligible is missing from the Payload stream, so decoding the results ends early or fails,
-/// and a Write chunk with data has no item. A chunk without an item is proof enough if no item was left to be found.
+/// Returns true if the rule could be judged. A result that is not eligible is missing from the Payload stream, so
+/// decoding the results ends early or fails, and a Write chunk with data has no item. A chunk without an item is proof
+/// enough if no item was left to be found.
 fn write_not_eligible(subject: &Subject<'_>, report: &mut RuleReport<'_>) -> bool {
     let lengths = returned(subject);
     if lengths.iter().all(|&length| length == 0) {

@@ -21,8 +21,8 @@ pub fn first_frame(file: impl Read + Send) -> Result<Option<Time>, FileError> {
     Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
 }
 
-/// Sorts the files whose first frame is known among their places, and says whether that changed anything: names that
-/// are sorted put `nfs.pcap10` before `nfs.pcap2`. A file whose first frame is not known is not moved.
+/// Sorts the files whose first frame is known among their places. Returns true if the order has changed: sorted names
+/// put `nfs.pcap10` before `nfs.pcap2`. A file whose first frame is not known is not moved.
 pub fn in_order<T: Clone>(files: &mut [(T, Option<Time>)]) -> bool {
     let places: Vec<usize> =
         (0..files.len()).filter(|place| files.get(*place).is_some_and(|(_, first)| first.is_some())).collect();

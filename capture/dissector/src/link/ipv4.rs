@@ -62,7 +62,7 @@ impl<'a> Ipv4<'a> {
         self.is_fragment.then_some(u16::from_be_bytes([high, low]) & OFFSET_MASK)
     }
 
-    /// `true` if the checksum of the header is right.
+    /// Returns true if the checksum of the header is right.
     pub(super) fn has_right_checksum(&self) -> bool {
         let words = self.header.as_chunks().0.iter().map(|word| u32::from(u16::from_be_bytes(*word)));
         // The ones' complement sum of a header with its checksum is all ones, and a header has at most 30 words.

@@ -65,7 +65,7 @@ pub(crate) struct RecentSessions {
 }
 
 impl RecentSessions {
-    /// `true` if no frame had a session.
+    /// Returns true if no frame had a session.
     pub(crate) const fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }

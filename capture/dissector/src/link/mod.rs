@@ -73,7 +73,7 @@ pub(crate) struct Sighted<'a> {
     pub(crate) session: Option<MirrorSession>,
 }
 
-/// Returns `true` if flow control of Ethernet stops a port with this frame.
+/// Returns true if flow control of Ethernet stops a port with this frame.
 pub(crate) fn is_port_pause(frame: &Frame<'_>) -> bool {
     frame.link == LinkType(1) && ethernet::is_port_pause(frame.data)
 }

@@ -41,12 +41,12 @@ fn payload(octets: &[u8]) -> Network<'_> {
     }
 }
 
-/// `true` if `octets` begin with an IPv4 header, and not with an address that looks like one.
+/// Returns true if `octets` begin with an IPv4 header, and not with an address that looks like one.
 fn is_ipv4(octets: &[u8]) -> bool {
     Ipv4::decode(octets).is_ok_and(|ip| ip.has_right_checksum())
 }
 
-/// `true` if an Ethernet frame with something that is read begins with `octets`.
+/// Returns true if an Ethernet frame with something that is read begins with `octets`.
 fn is_frame(octets: &[u8]) -> bool {
     matches!(
         ethernet::inside(octets),

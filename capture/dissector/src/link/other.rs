@@ -59,7 +59,7 @@ impl Other {
         })
     }
 
-    /// `true` if RDMA may be inside, in an encapsulation that is not read.
+    /// Returns true if RDMA may be inside, in an encapsulation that is not read.
     #[must_use]
     pub const fn may_encapsulate(self) -> bool {
         match self {

@@ -61,7 +61,7 @@ pub(super) fn read_attributes<'a>(
 const OF_FILE_SYSTEM: [u32; 3] =
     [1 << LEASE_TIME | 1 << 27 | 1 << MAXREAD | 1 << MAXWRITE, 1 << 19 | 1 << 30, 1 << 1 | 1 << 13 | 1 << 15 | 1 << 18];
 
-/// True if a `fattr4` has nothing but attributes of a file system, which name nobody.
+/// Returns true if a `fattr4` has nothing but attributes of a file system, which name nobody.
 pub(super) fn are_limits_alone(fattr: &[u8]) -> bool {
     let mut reader = Reader::new(fattr);
     let Ok(words @ 1..=3) = reader.u32() else { return false };

@@ -54,7 +54,7 @@ impl SenderTimes {
 }
 
 impl CongestionSigns {
-    /// Returns `true` if there are any.
+    /// Returns true if there are any.
     #[must_use]
     pub const fn is_any(self) -> bool {
         self.notifications > 0 || self.marks > 0 || self.pauses > 0

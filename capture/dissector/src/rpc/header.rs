@@ -82,7 +82,7 @@ impl Reaction {
         }
     }
 
-    /// Nothing goes back.
+    /// Returns true if nothing goes back.
     #[must_use]
     pub const fn is_discard(self) -> bool {
         matches!(self, Self::V1(error::Reaction::Discard) | Self::V2(v2::ReactionV2::Discard))

@@ -286,7 +286,7 @@ impl Message {
         self.prefix().filter(|_| self.dialect == Dialect::Version1).map(|prefix| prefix.credit)
     }
 
-    /// True if the message belongs to a call from the server to the client. Credits of the two directions are apart (RFC 8167
+    /// Returns true if the message belongs to a call from the server to the client. Credits of the two directions are apart (RFC 8167
     /// section 4.1).
     #[must_use]
     pub fn is_reverse(&self) -> bool {

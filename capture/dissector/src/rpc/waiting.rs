@@ -222,7 +222,7 @@ impl Waiting {
         }
     }
 
-    /// `true` if the capture lacks all packets of the responder, so that nothing is known of a reply.
+    /// Returns true if the capture lacks all packets of the responder, so that nothing is known of a reply.
     #[must_use]
     pub const fn is_direction_missing(&self) -> bool {
         matches!(self.owed, Owed::Unknown(OwedUnknown::DirectionMissing))

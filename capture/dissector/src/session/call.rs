@@ -112,7 +112,7 @@ pub(crate) enum Followed {
 }
 
 impl Followed {
-    /// `true` if everything that was moved is known.
+    /// Returns true if everything that was moved is known.
     const fn is_whole(self) -> bool {
         matches!(self, Self::Since(_))
     }
@@ -230,7 +230,7 @@ impl Call {
         self.read_octets >= length
     }
 
-    /// Some of the data that was asked for by RDMA Read is still to come.
+    /// Returns true if data that was requested by RDMA Read is still to come.
     pub(super) const fn is_pulled(&self) -> bool {
         self.read_octets < self.asked_octets
     }

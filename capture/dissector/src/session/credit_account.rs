@@ -150,7 +150,7 @@ impl CreditAccount {
         self.others = self.others.wrapping_sub(1);
     }
 
-    /// True if only calls, and replies that are kept, changed the account since this state.
+    /// Returns true if only calls, and replies that are kept, changed the account since this state.
     pub(super) const fn can_repeat(&self, before: &Self) -> bool {
         self.others == before.others
     }

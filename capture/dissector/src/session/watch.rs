@@ -64,7 +64,7 @@ impl Watch {
         self.answered.iter().rev().find(|former| former.holds(memory)).map(|former| former.xid)
     }
 
-    /// A call that was given up may still be served, and have advertised this memory.
+    /// Returns true if a call that was given up may have advertised this memory: the call may still be served.
     pub(super) fn may_serve(&self, memory: FormerMemory) -> bool {
         self.given_up || self.superseded.iter().any(|former| former.holds(memory))
     }

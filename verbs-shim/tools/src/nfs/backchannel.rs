@@ -172,7 +172,7 @@ impl Backchannel {
         }
     }
 
-    /// Begins a thread that makes the calls, if there are not too many.
+    /// Begins a thread that makes the calls. Returns false if there are too many threads.
     fn hire(self: &Arc<Self>) -> bool {
         let Some(one_more) = self.threads.upgrade().filter(|_| Threads::count(&self.threads) <= MOST_THREADS) else {
             return false;

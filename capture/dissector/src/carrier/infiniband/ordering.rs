@@ -148,7 +148,7 @@ impl Ordering {
         }
     }
 
-    /// `true` if the first request of an end that was seen has another number than the setup says.
+    /// Returns true if the first request of an end that was seen has another number than the setup says.
     pub(super) fn is_joined(&self, from: Side, sequence: u32) -> bool {
         self.streams.get(from).first.is_some_and(|first| (first & 0xff_ffff) as u32 != sequence)
     }
@@ -520,7 +520,7 @@ impl Ordering {
     }
 
     /// Handles a request that was seen before. A buffered request keeps its place; of a request that the receiver
-    /// refused, the new copy counts.
+    /// refused, the new transmission counts. Returns true if the request was handled.
     fn is_kept<S: OperationSink>(&mut self, arrival: &mut Arrival<'_>, sink: &mut S) -> bool {
         let stream = self.streams.get(arrival.from);
         if stream.held.is_empty() && stream.refused.packets.is_empty() {
@@ -663,7 +663,8 @@ impl Ordering {
         next.is_some_and(|next| number < next)
     }
 
-    /// Sets aside a request that the receiver will discard because an earlier one is missing.
+    /// Sets aside a request that the receiver will discard because an earlier one is missing. Returns true if the
+    /// request was set aside. Returns true if the request was set aside.
     fn refuse(&mut self, arrival: &Arrival<'_>) -> bool {
         let (number, _) = self.number(arrival);
         let stream = self.streams.get_mut(arrival.from);
@@ -700,7 +701,7 @@ impl Ordering {
     }
 
     /// Uses the first buffered packet, or the packet that blocks the first. Follows at most two such dependencies.
-    /// False if none can be used.
+    /// Returns false if none can be used.
     fn advance<S: OperationSink>(&mut self, first: u64, sink: &mut S) -> bool {
         let mut key = first;
         for _ in 0..3 {
@@ -714,7 +715,8 @@ impl Ordering {
         false
     }
 
-    /// Uses the first buffered answer of an end whose request has been used since.
+    /// Uses the first buffered answer of an end whose request has been used since. Returns true if there is one.
+    /// Returns true if there is one.
     fn advance_answers<S: OperationSink>(&mut self, side: Side, sink: &mut S) -> bool {
         let is_answer = |(key, held): (&u64, &HeldPacket)| (held.from == side && !held.is_request).then_some(*key);
         let answer = self.queue.packets.iter().take(GRACE as usize).find_map(is_answer);

@@ -149,7 +149,7 @@ impl SetUp {
         Some(self.repeats.map_or(RequestTimes::once(stamp), |earlier| earlier.repeat(stamp)))
     }
 
-    /// True if the request has RFC 8797 private data.
+    /// Returns true if the request has RFC 8797 private data.
     pub(super) fn is_for_rpc(&self) -> bool {
         self.request.is_some_and(|half| matches!(half.announced.private_data, Shown::Present(_)))
     }

@@ -233,7 +233,7 @@ impl<'a> Transport<'a> {
         }
     }
 
-    /// Returns `true` for a congestion notification.
+    /// Returns true for a congestion notification.
     pub(crate) const fn is_congestion_notification(&self) -> bool {
         matches!(self.opcode, 0x80 | 0x81)
     }

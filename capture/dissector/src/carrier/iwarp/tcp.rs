@@ -571,7 +571,7 @@ impl Reassembly {
     }
 
     /// Goes on after the gap that has waited longest: with the first octets that are available, or after what is known
-    /// to have arrived. False if there is no gap.
+    /// to have arrived. Returns false if there is no gap.
     fn lose(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) -> bool {
         let since = |side: Side| {
             let stream = self.streams.get(side);

@@ -30,7 +30,7 @@ impl Version2 {
         }
     }
 
-    /// `true` once both ends have sent messages of version 2: the connection keeps that version (-07 section 4.3.3).
+    /// Returns true once both ends have sent messages of version 2: the connection keeps that version (-07 section 4.3.3).
     pub(super) const fn is_established(&self) -> bool {
         self.speaks.active && self.speaks.passive
     }

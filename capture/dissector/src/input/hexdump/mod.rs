@@ -260,15 +260,17 @@ fn unprefixed(text: &str) -> &str {
     text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text)
 }
 
-/// Text of a log between the lines of a dump. A number with a colon is not text, but a mistyped offset.
+/// Returns true for text of a log between the lines of a dump. A number with a colon is not text, but a mistyped
+/// offset.
 fn is_prose(line: DumpText<'_>) -> bool {
     let (first, _) = line.word();
     let is_number = first.text.starts_with(|first: char| first.is_ascii_digit()) && first.text.ends_with(':');
     !is_number && !line.text.split_whitespace().all(|word| is_hex(unprefixed(word)))
 }
 
-/// An offset is longer than the following groups, and the first offset is 0 unless `hexdump -C` skipped the beginning.
-/// The first word of a Send may be as long; that word is the XID.
+/// Returns true if a line begins with an offset. Returns true if a line begins with an offset. An offset is longer than
+/// the following groups, and the first offset is 0 unless `hexdump -C` skipped the beginning. The first word of a Send
+/// may be as long; that word is the XID.
 fn begins_with_offset(line: DumpText<'_>) -> bool {
     let (offset, rest) = line.word();
     let (group, _) = rest.word();

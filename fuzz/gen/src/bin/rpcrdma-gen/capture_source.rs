@@ -92,7 +92,7 @@ const fn family(format: Format) -> Family {
     if matches!(format, Format::V2a) { Family::A } else { Family::B }
 }
 
-/// True if the Reply returns the chunks that the Call offers.
+/// Returns true if the Reply returns the chunks that the Call offers.
 fn is_answered(call: &Message, reply: &Message) -> bool {
     let (call_octets, octets) = (call.octets(), reply.octets());
     let mut is_valid = true;
