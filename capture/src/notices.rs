@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rpcrdma_answers::format::date::utc_range;
 use rpcrdma_answers::format::number::counted;
 use rpcrdma_answers::gaps::{Gap, Gaps};
-use rpcrdma_answers::selection::{NamedRpc, Throughout, Window};
+use rpcrdma_answers::selection::{NamedRpc, SpanningRpcs, Window};
 use rpcrdma_answers::stats::{REORDER, by_two_clocks, sorted_frames, twice};
 use rpcrdma_answers::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
@@ -76,7 +76,7 @@ pub(crate) struct Notices {
     /// Indications of loss that the filters let pass.
     recoveries_selected: u64,
     /// RPCs in flight through all of the selected time.
-    pub(crate) throughout: Throughout,
+    pub(crate) throughout: SpanningRpcs,
     /// The greatest number of a connection.
     connections: u32,
     rpcs: u64,
@@ -120,7 +120,7 @@ impl Notices {
             messages_selected: 0,
             rpcs_selected: 0,
             recoveries_selected: 0,
-            throughout: Throughout::default(),
+            throughout: SpanningRpcs::default(),
             connections: 0,
             rpcs: 0,
             rpcs_incomplete: 0,

@@ -154,7 +154,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "filter",
             "packed",
             "saving",
-            "shown",
+            "diagnosis_words",
             "table",
             "groups",
             "notable",

@@ -109,7 +109,7 @@ impl Gaps {
 
     fn connection(&mut self, report: &Report) {
         let Some(number) = report.number else {
-            self.joined += u64::from(!report.connection.set_up);
+            self.joined += u64::from(!report.connection.setup_captured);
             return;
         };
         self.two_clocks += u64::from(report.late_clock.is_some());

@@ -10,7 +10,7 @@ use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder, Ack
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::{Disconnection, service_port};
-use crate::carrier::copies::PacketCapture;
+use crate::carrier::duplicates::PacketCapture;
 use crate::carrier::framed::FramedOctets;
 use crate::carrier::handler::{CongestionSign, Handler, Taken};
 use crate::carrier::infiniband::crc;
@@ -496,7 +496,7 @@ impl Handler for DissectorState {
             session.recognise(connection, &mut self.context());
             self.note_connection(connection, before);
         }
-        if !connection.set_up {
+        if !connection.setup_captured {
             session.join(self.current);
         }
         session

@@ -122,7 +122,7 @@ pub struct Recovered {
     pub from: Address,
     /// To whom.
     pub to: Address,
-    /// Sign that the frame shows.
+    /// Indication that the frame shows.
     pub kind: RecoveryKind,
     /// Place of the subject in the data of an end: the end, and the number of the packet or, for TCP, of the octet. A
     /// retransmission has the place of the first transmission.

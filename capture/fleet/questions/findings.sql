@@ -3,7 +3,7 @@ SELECT
     rule,
     severity,
     COALESCE(
-        known,
+        deviation_of,
         CASE blame WHEN 'sender' THEN sender WHEN 'receiver' THEN receiver ELSE 'either end' END
     ) AS who,
     COUNT(*) AS findings,
@@ -13,7 +13,7 @@ GROUP BY
     rule,
     severity,
     COALESCE(
-        known,
+        deviation_of,
         CASE blame WHEN 'sender' THEN sender WHEN 'receiver' THEN receiver ELSE 'either end' END
     )
 ORDER BY findings DESC, rule, severity, who

@@ -283,7 +283,7 @@ fn what_was_lost_is_in_the_comments_that_tshark_shows() {
         let (file, _) = annotate(&transcode::capture(name));
         let events = events(name);
         for (text, is_of) in [
-            ("retransmitted", (|kind| kind.is_sent_again()) as fn(RecoveryKind) -> bool),
+            ("retransmitted", (|kind| kind.is_retransmission()) as fn(RecoveryKind) -> bool),
             ("NAK: a packet", |kind| kind == RecoveryKind::SequenceError),
             ("time-out: ", |kind| matches!(kind, RecoveryKind::TimedOut { .. })),
         ] {

@@ -294,7 +294,7 @@ fn connections(records: &[Record]) -> Vec<(bool, Option<u16>)> {
         Event::Connection(report) if report.number.is_some() => Some(report.connection),
         _ => None,
     });
-    reports.map(|connection| (connection.set_up, connection.port())).collect()
+    reports.map(|connection| (connection.setup_captured, connection.port())).collect()
 }
 
 /// iWARP with markers and CRCs, of which one is wrong, in segments of this many octets.

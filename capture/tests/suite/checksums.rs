@@ -72,7 +72,7 @@ fn wrong_checksums_of_all_vain_retransmissions_are_the_cause() {
     }
 }
 
-/// The adapter fails later; the set-up is in the capture, or not.
+/// The adapter fails later; the setup is in the capture, or not.
 #[test]
 fn checksums_wrong_from_some_time_on_are_the_cause() {
     for has_set_up in [true, false] {
@@ -93,7 +93,7 @@ fn a_capture_that_lacks_checksums_accuses_nobody() {
         ("zeros", |_, _| 0),
         ("a constant", |_, _| 0x1234_5678),
         ("addresses were changed", |_, right| !right),
-        ("of the client zeros, also in its set-up", |packet, right| if sender(packet) == CLIENT { 0 } else { right }),
+        ("of the client zeros, also in its setup", |packet, right| if sender(packet) == CLIENT { 0 } else { right }),
         ("of the client a constant", |packet, right| if sender(packet) == CLIENT { 7 } else { right }),
         ("of the client something else", |packet, right| if sender(packet) == CLIENT { !right } else { right }),
         ("of the server zeros", |packet, right| if sender(packet) == CLIENT { right } else { 0 }),
@@ -107,7 +107,7 @@ fn a_capture_that_lacks_checksums_accuses_nobody() {
             trace.checksums(of);
             assert_eq!(found(&trace), ["server-unreachable"], "{name}");
             without_set_up(&mut trace);
-            assert!(!found(&trace).contains(&"wrong-checksum"), "{name} without a set-up");
+            assert!(!found(&trace).contains(&"wrong-checksum"), "{name} without a setup");
         }
     }
 }

@@ -316,7 +316,7 @@ fn credits_of_both_directions_are_those_of_stats() {
     assert_ne!(of_stats["credits"], of_stats["reverse_credits"]);
 }
 
-/// The terms of the set-up are those that other dissectors read in the capture.
+/// The terms of the setup are those that other dissectors read in the capture.
 #[test]
 fn shipped_captures_have_the_terms_of_their_adapters() {
     let [first, ..] = &objects(&transcode::capture("hangs"))[..] else { panic!() };

@@ -169,12 +169,12 @@ fn intervals_count_the_same_time_at_the_limit() {
 struct Trace {
     wire: Wire,
     packets: Vec<(u64, Packet)>,
-    /// Of them, those of the set-up.
+    /// Of them, those of the setup.
     set_up: usize,
 }
 
 impl Trace {
-    /// A connection with its set-up, in the first ten microseconds.
+    /// A connection with its setup, in the first ten microseconds.
     fn new() -> Self {
         let mut wire = Wire::default();
         let packets: Vec<_> = (0..).zip(wire.connect()).collect();
@@ -260,7 +260,7 @@ fn the_credit_wait_of_a_version_2_call_is_unknown() {
 #[test]
 fn joined_late_credit_waits_are_unknown_until_all_are_used() {
     let trace = two_credits();
-    // Without the set-up.
+    // Without the setup.
     let found = trace.found(trace.set_up, None);
     let waits = [1, 2, 3, 4, 5].map(|xid| found.only_rpc(xid).credit_wait);
     let joined = Err(CreditWaitUnknown::JoinedLate);

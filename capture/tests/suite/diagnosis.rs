@@ -1630,7 +1630,7 @@ fn an_rpc_without_its_call_has_a_least_latency() {
     assert!(stdout(&csv).lines().any(|line| line.contains(&format!(",,{least},"))), "{}", stdout(&csv));
 }
 
-/// Capture without the set-up and the call of an RPC that takes 3 s, of which the server sends packets again for 700 ms if there is loss.
+/// Capture without the setup and the call of an RPC that takes 3 s, of which the server sends packets again for 700 ms if there is loss.
 fn joined_during_an_rpc(is_lossy: bool) -> Vec<Record> {
     let mut scene = Scene::healthy();
     let lists = Lists::writes(&[&[(7, 0, 1000)]]);

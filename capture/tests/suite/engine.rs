@@ -359,7 +359,7 @@ fn a_late_setup_shows_missing_packets_before_it() {
         let found = dissect_with(&trace, config);
         assert_eq!(found.only_rpc(1).reply.as_ref().unwrap().message.is_ok(), is_whole);
         let counts = found.reports[0].counts.passive;
-        assert_eq!(counts.missed > 0 || !found.reports[0].connection.set_up, !is_whole, "{counts:?}");
+        assert_eq!(counts.missed > 0 || !found.reports[0].connection.setup_captured, !is_whole, "{counts:?}");
     }
 }
 
@@ -1231,7 +1231,7 @@ fn a_new_connection_may_reuse_old_queue_pairs() {
     trace.extend(read_rpc(&mut again, 1, MEMORY, &data));
     let found = dissect(&trace);
     assert_eq!(found.reports.len(), 2);
-    assert!(found.reports.iter().all(|report| report.connection.set_up && report.number.is_some()));
+    assert!(found.reports.iter().all(|report| report.connection.setup_captured && report.number.is_some()));
     let [first, second] = &found.transactions[..] else { panic!() };
     assert!(first.reply.is_none());
     assert!(whole(&second.reply) == read3_reply(1, &data));
@@ -1247,7 +1247,7 @@ fn half_of_the_setup_suffices_to_pair_the_ends() {
         trace.extend(write_rpc(&mut wire, 2, MEMORY, &data));
         let found = dissect(&without(&trace, &[lost]));
         let [report] = &found.reports[..] else { panic!("{:?}", found.reports) };
-        assert!(report.connection.paired && !report.connection.set_up && report.number.is_some());
+        assert!(report.connection.paired && !report.connection.setup_captured && report.number.is_some());
         assert_eq!(report.connection.port(), (lost == 1).then_some(20049));
         let ends = report.connection.ends;
         assert_eq!((ends.active.queue_pair, ends.passive.queue_pair), (Some(0x11), Some(0x22)), "{lost}");
@@ -1311,7 +1311,7 @@ fn a_setup_with_used_queue_pairs_begins_a_new_connection() {
     assert_nulls(&found, 10..14);
     assert_nulls(&found, 30..40);
     assert_eq!(found.reports.len(), 2, "{:?}", found.reports);
-    assert!(found.reports[1].connection.set_up);
+    assert!(found.reports[1].connection.setup_captured);
 }
 
 #[test]
@@ -1334,7 +1334,7 @@ fn a_late_setup_belongs_to_its_connection() {
             let found = dissect(&trace);
             assert_nulls(&found, 1..5);
             let [report] = &found.reports[..] else { panic!("{:?}", found.reports) };
-            assert_eq!(report.connection.set_up, set_up);
+            assert_eq!(report.connection.setup_captured, set_up);
             if set_up {
                 assert_eq!(report.connection.port(), Some(20049), "{report:?}");
                 let announced = report.connection.announced;
@@ -1372,7 +1372,7 @@ fn a_setup_after_an_old_or_reversed_connection_is_new() {
         trace.extend(nulls(&mut wire, 30..33));
         let found = dissect(&trace);
         let [before, after] = &found.reports[..] else { panic!("{:?}", found.reports) };
-        assert!(!before.connection.set_up && after.connection.set_up);
+        assert!(!before.connection.setup_captured && after.connection.setup_captured);
         assert_eq!(after.connection.ends.active.queue_pair, Some(0x11));
     }
 }
@@ -1385,7 +1385,7 @@ fn a_repeated_connection_request_soon_after_is_the_same() {
         name: 2,
         ..Wire::default()
     };
-    // Packets of the connection and of others that come between its set-up and the request, which comes again.
+    // Packets of the connection and of others that come between its setup and the request, which comes again.
     for (own, others, connections) in [(0, 0, 1), (1, 61, 1), (1, 62, 2), (0, 200, 1)] {
         let (mut wire, mut other) = (Wire::default(), other);
         let mut trace = other.connect();
@@ -1419,7 +1419,7 @@ fn simultaneous_setups_differ_in_name_or_active_end() {
             trace.extend(order.map(|place: usize| replies[place].clone()));
             let found = dissect(&trace);
             let queue_pairs = found.reports.iter().map(|report| {
-                assert!(report.connection.set_up);
+                assert!(report.connection.setup_captured);
                 let ends = report.connection.ends;
                 (ends.active.queue_pair.unwrap(), ends.passive.queue_pair.unwrap())
             });

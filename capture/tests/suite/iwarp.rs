@@ -1,4 +1,4 @@
-//! iWARP connections that never were: set-up and its refusal, Terminate, reads into the same memory, other users of TCP.
+//! iWARP connections that never were: setup and its refusal, Terminate, reads into the same memory, other users of TCP.
 //!
 //! Headers are written here as RFC 9293, 5044, 5041, 5040 and 8166 have them; no code is shared with the package.
 
@@ -140,7 +140,7 @@ fn numbers_wrap_and_every_end_is_named() {
     assert_eq!((found.messages.len(), found.transactions.len()), (38, 19));
     let [report] = &found.reports[..] else { panic!("one connection") };
     let connection = &report.connection;
-    assert_eq!((connection.port(), connection.set_up, report.number), (Some(20049), true, Some(1)));
+    assert_eq!((connection.port(), connection.setup_captured, report.number), (Some(20049), true, Some(1)));
     assert_eq!((connection.ends.active.port, connection.ends.passive.port), (Some(40_000), Some(20049)));
     assert_eq!(found.messages[0].from, Address::V4([192, 0, 2, 1]));
     assert_eq!((report.counts.active.packets, report.counts.active.missed), (23, 0));
@@ -252,7 +252,7 @@ fn a_new_connection_is_noticed_without_its_beginning() {
     let mut old = Wire::new(20049);
     let mut packets = old.open(0);
     packets.extend([old.send(0, &call(1)), old.send(1, &reply(1))]);
-    // With set-up frames, and with neither SYN nor set-up: numbers behind, ahead, and far away.
+    // With setup frames, and with neither SYN nor setup: numbers behind, ahead, and far away.
     for (next, skipped) in [(0xfff0_0000, 2), (0x000f_0000, 2), (0x8000_0000, 2), (0x8000_0000, 4)] {
         let mut new = Wire { next: [next, next], ..Wire::new(20049) };
         let mut all = [&packets[..], &new.open(0)[skipped..]].concat();

@@ -250,7 +250,7 @@ impl Told {
         self.gaps.event(event);
         match event {
             Event::Recovery(recovered) => {
-                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+                if matches!(recovered.kind, RecoveryKind::Retransmitted | RecoveryKind::Replaced) {
                     self.again.insert(recovered.stamp.frame);
                     self.packets_again[0] += 1;
                 }

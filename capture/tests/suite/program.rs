@@ -1488,7 +1488,7 @@ fn check_json_has_findings_then_rules_then_a_summary() {
     let mut expected = json!({
         "type": "finding", "schema": 1, "rule": "version", "severity": "error", "frame": 49, "file": path, "file_frame": 49,
         "connection": 4, "sender": "192.0.2.2", "receiver": "192.0.2.1", "blame": "sender", "rdma_xid": "0x00001003",
-        "offset_octets": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2", "known": null,
+        "offset_octets": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2", "deviation_of": null,
         "in_baseline": false
     });
     expected["time_ns"] = found["time_ns"].clone();
@@ -1499,7 +1499,7 @@ fn check_json_has_findings_then_rules_then_a_summary() {
     assert_eq!(
         summary["findings"],
         json!({
-            "errors": count("error"), "warnings": count("warning"), "hazards": count("hazard"), "known": 4, "baseline": null
+            "errors": count("error"), "warnings": count("warning"), "hazards": count("hazard"), "known_deviations": 4, "baseline": null
         })
     );
     let answer = rules.iter().find(|rule| rule["rule"] == "answer").unwrap();
@@ -1507,7 +1507,7 @@ fn check_json_has_findings_then_rules_then_a_summary() {
         **answer,
         json!({
             "type": "rule", "schema": 1, "rule": "answer", "errors": 4, "warnings": 0, "hazards": 1, "not_judged": 0,
-            "known": 4
+            "known_deviations": 4
         })
     );
 }
@@ -1523,7 +1523,7 @@ fn a_finding_as_json_names_the_ends_as_decode_does() {
         let found = senders(objects("check", &capture(name)), ["sender", "receiver"]);
         let known: Vec<_> = found.iter().filter(|(frame, _)| messages.contains_key(frame)).collect();
         assert!(!known.is_empty() && known.iter().all(|(frame, ends)| messages[frame] == **ends), "{name}");
-        // The others are of the set-up.
+        // The others are of the setup.
         assert!(found.values().all(|ends| ends.iter().all(Value::is_string)), "{name}");
     }
     let output = run(&["check", "-q", "--json", "--rule", "invalidate-foreign", &capture("nfs41")]);
@@ -1772,15 +1772,19 @@ fn known_deviations_are_marked_and_can_be_left_out() {
         );
         for (options, errors) in [(&[][..], 1), (&["--known", "linux"], 0)] {
             let (found, summary) = records_of(&run(&[&["check", "-q", "--json", &path], options].concat()));
-            assert_eq!(found[0]["known"], "Linux nfsd", "{name}");
+            assert_eq!(found[0]["deviation_of"], "Linux nfsd", "{name}");
             for counted in [&summary["findings"], &found[1]] {
-                assert_eq!((&counted["errors"], &counted["known"]), (&json!(errors), &json!(1)), "{name}: {counted}");
+                assert_eq!(
+                    (&counted["errors"], &counted["known_deviations"]),
+                    (&json!(errors), &json!(1)),
+                    "{name}: {counted}"
+                );
             }
         }
     }
     // Of `errors`, whose table says what nfsd answers: the frames of all that are known, and of no other finding.
     let found = objects("check", &capture("errors"));
-    let known = found.iter().filter(|found| found["known"].is_string());
+    let known = found.iter().filter(|found| found["deviation_of"].is_string());
     let frames: Vec<_> = known.map(|found| found["frame"].as_u64().unwrap()).collect();
     assert_eq!(frames, [33, 42, 103, 258]);
     assert_eq!(run(&["check", "-q", "--known", "linux", &capture("errors")]).status.code(), Some(1), "the client's");
@@ -1792,7 +1796,7 @@ fn known_deviations_of_reduced_results_are_marked() {
     for (name, frames) in [("reduced_reply", &[25, 37][..]), ("krb5i_reduced", &[40])] {
         let path = capture(name);
         let found = objects("check", &path);
-        let known = found.iter().filter(|found| found["known"] == "Linux nfsd");
+        let known = found.iter().filter(|found| found["deviation_of"] == "Linux nfsd");
         assert_eq!(known.map(|found| found["frame"].as_u64().unwrap()).collect::<Vec<_>>(), frames, "{name}");
         assert_eq!(run(&["check", "-q", &path]).status.code(), Some(1), "{name}");
         assert_eq!(run(&["check", "-q", "--known", "linux", &path]).status.code(), Some(0), "{name}");
@@ -1809,7 +1813,7 @@ fn other_wrong_results_are_not_marked() {
         }
         let path = written(&format!("other_{name}.pcap"), &[header, records.concat()].concat());
         let found = objects("check", &path);
-        let told = |found: &Value| (found["rule"].as_str().unwrap().to_owned(), found["known"].is_string());
+        let told = |found: &Value| (found["rule"].as_str().unwrap().to_owned(), found["deviation_of"].is_string());
         found.iter().filter(|record| record["type"] == "finding").map(told).collect::<Vec<_>>()
     };
     let marked = |rule: &str| (rule.to_owned(), true);
@@ -1835,7 +1839,7 @@ fn another_form_of_a_known_deviation_is_not_marked() {
     let found = objects("check", &path);
     assert_eq!(found[0]["rule"], "invalidate-foreign");
     assert!(found[0]["message"].as_str().unwrap().ends_with("and neither end has announced remote invalidation"));
-    assert_eq!(found[0]["known"], Value::Null);
+    assert_eq!(found[0]["deviation_of"], Value::Null);
     assert_eq!(run(&["check", "-q", "--known", "linux", &path]).status.code(), Some(1));
 }
 

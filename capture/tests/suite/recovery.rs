@@ -365,7 +365,7 @@ fn events_are_as_many_as_the_connections_count() {
 fn frames_that_were_captured_twice_were_not_sent_again() {
     for name in ["nfs41", "nfs42_mtu9000", "iwarp_nfs41"] {
         let mut records = transcode::capture(name);
-        // The packets of the set-up belong to no RPC.
+        // The packets of the setup belong to no RPC.
         let rest = records.split_off(40);
         records.extend(transcode::duplicating(&rest, 1, 1000));
         let found = Lossy::of_records(&records);

@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use rpcrdma_answers::diagnosis::{Diagnoser, Diagnosis};
-use rpcrdma_answers::selection::{NamedRpc, Selection, Throughout, Verdict};
+use rpcrdma_answers::selection::{NamedRpc, Selection, SpanningRpcs, Verdict};
 use rpcrdma_dissector::check::Found;
 use rpcrdma_dissector::values::Moment;
 use rpcrdma_dissector::{Capture, Checker, Config, Event, Events, Recovered, RecoveryKind, Summary, Time, WaitEnd};
@@ -74,7 +74,7 @@ impl ReadCapture {
 
     /// The diagnosis of a selection that needs no end of an RPC for its messages.
     fn select(&self, selection: &Selection) -> Diagnosis {
-        let (first, mut throughout) = (self.first(), Throughout::default());
+        let (first, mut throughout) = (self.first(), SpanningRpcs::default());
         let window = selection.window(first);
         let mut diagnoser = Diagnoser::new(&self.name).of_selection();
         let mut findings = self.findings.iter().peekable();

@@ -119,7 +119,7 @@ fn latencies_are_those_of_tshark() {
 fn a_connection_is_told_with_what_was_agreed() {
     let statistics = statistics("nfs41_lossy");
     let [connection] = statistics.connections.as_slice() else { panic!("{:?}", statistics.connections) };
-    assert_eq!((connection.connection, connection.port, connection.set_up), (1, Some(20049), true));
+    assert_eq!((connection.connection, connection.port, connection.setup_captured), (1, Some(20049), true));
     assert_eq!((connection.active.address.as_str(), connection.passive.address.as_str()), ("192.0.2.2", "192.0.2.1"));
     assert_eq!((connection.active.counts.packets, connection.passive.counts.packets), (432, 1137));
     assert_eq!((connection.active.counts.sequence_errors, connection.passive.counts.missed), (9, 0));

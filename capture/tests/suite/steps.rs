@@ -199,7 +199,7 @@ fn what_was_discarded_came_again() {
         for (index, packet) in packets.iter().enumerate().filter(|(_, packet)| packet.is_discarded) {
             discarded += 1;
             let is_it = |later: &PacketRun| {
-                let is_again = later.recovery.is_some_and(RecoveryKind::is_sent_again) && later.from == packet.from;
+                let is_again = later.recovery.is_some_and(RecoveryKind::is_retransmission) && later.from == packet.from;
                 is_again && sequence(later) == sequence(packet)
             };
             assert!(packets[index + 1..].iter().any(is_it), "{packet:?}");

@@ -403,7 +403,7 @@ fn a_capture_that_missed_frames_gives_no_wrong_octet() {
     }
 }
 
-/// Returns the index of the first frame after the set-up of an iWARP connection.
+/// Returns the index of the first frame after the setup of an iWARP connection.
 fn behind_set_up(records: &[Record]) -> usize {
     1 + records.iter().position(|record| record.data.get(66..82) == Some(b"MPA ID Rep Frame")).unwrap()
 }
@@ -417,7 +417,7 @@ fn a_capture_begun_in_the_middle_gives_no_wrong_octet() {
             let after = dissect_records(&transcode::without_first(&records, first));
             nothing_is_wrong(&before, &after, &format!("{} without the first {first}", truth.name));
         }
-        // Without connection set-up, the two ends are found by their traffic, and all that follows is whole.
+        // Without connection setup, the two ends are found by their traffic, and all that follows is whole.
         let set_up = if truth.is_iwarp() {
             behind_set_up(&records)
         } else {
@@ -546,7 +546,7 @@ fn fpdus_with_markers_and_crcs_are_found_behind_gaps() {
                 let after = dissect_records(&transcode::without_first(&records, first));
                 nothing_is_wrong(&before, &after, &format!("{} {mpa:?} without the first {first}", truth.name));
             }
-            // Without the set-up, where the markers are is found too.
+            // Without the setup, where the markers are is found too.
             let after = dissect_records(&transcode::without_first(&records, behind_set_up(&records)));
             assert_eq!(rebuilt(&after).len(), rebuilt(&before).len(), "{} {mpa:?}", truth.name);
         }

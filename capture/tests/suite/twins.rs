@@ -137,7 +137,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// A connection of which the ends announce this private data, and the packets of its set-up.
+    /// A connection of which the ends announce this private data, and the packets of its setup.
     pub(crate) fn new(client: u8, private_data: [&[u8]; 2]) -> (Self, Vec<(u64, Packet)>) {
         let trace = Iwarp { packets: Vec::new(), next: [999, 4999], identification: 1 };
         let mut stream = Self { trace, client, missing: [None; 2], sends: [0; 2], reads: 0 };
@@ -145,7 +145,7 @@ impl Stream {
         (stream, packets)
     }
 
-    /// The packets of the set-up of another connection between the same ports, after this one.
+    /// The packets of the setup of another connection between the same ports, after this one.
     pub(crate) fn connect_again(&mut self, private_data: [&[u8]; 2]) -> Vec<(u64, Packet)> {
         self.trace.next.iter_mut().for_each(|next| *next += 70_000);
         (self.missing, self.sends, self.reads) = ([None; 2], [0; 2], 0);

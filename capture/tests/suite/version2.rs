@@ -725,7 +725,7 @@ fn a_version_1_header_that_says_2_is_malformed() {
     assert!(text(message).ends_with("malformed at octet 4: version\n"), "{}", text(message));
 }
 
-/// The packets as a capture with this snaplen has them; those of the set-up are whole.
+/// The packets as a capture with this snaplen has them; those of the setup are whole.
 fn cut(trace: &[Packet], snaplen: usize) -> Vec<(Packet, u32)> {
     let short = |packet: &Packet| packet[..packet.len().min(snaplen)].to_vec();
     let is_setup = |packet: &Packet| packet[28] == 0x64;

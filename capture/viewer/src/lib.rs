@@ -28,7 +28,7 @@ mod reading;
 mod record_schemas;
 mod row;
 mod saving;
-mod shown;
+mod diagnosis_words;
 mod source;
 mod table;
 mod timeline;

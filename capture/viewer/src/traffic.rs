@@ -44,7 +44,7 @@ impl Traffic {
                     self.grant(message.connection, message.stamp.time.0, credits);
                 }
             }
-            Event::Recovery(recovered) if recovered.kind.is_sent_again() => match self.packets.len() < PACKETS {
+            Event::Recovery(recovered) if recovered.kind.is_retransmission() => match self.packets.len() < PACKETS {
                 true => self.packets.push(part(recovered, names)),
                 false => self.packets_left_out += 1,
             },

@@ -18,7 +18,7 @@ use crate::notable::{Notable, Stepped};
 use crate::query::Query;
 use crate::reading::Progress;
 use crate::saving::Format;
-use crate::shown::ShownDiagnosis;
+use crate::diagnosis_words::ShownDiagnosis;
 use crate::table::{self, ShownRow};
 use crate::timeline::Timeline;
 

@@ -576,7 +576,7 @@ fn serve(channel: &mut Channel, responder: &mut Server, send: &[u8], reply: &[u8
     }
 }
 
-/// A thousand NULL calls in each version, from the set-up on.
+/// A thousand NULL calls in each version, from the setup on.
 #[test]
 fn calls_and_answers_have_the_agreed_version() {
     for (offered, accepted, version) in [

@@ -215,7 +215,7 @@ fn a_capture_is_complete_with_private_data() {
     let found = dissect(&file);
     let [report] = &found.reports[..] else { panic!("{}", found.reports.len()) };
     let connection = &report.connection;
-    assert_eq!((connection.port(), connection.set_up, connection.paired), (Some(20049), true, true));
+    assert_eq!((connection.port(), connection.setup_captured, connection.paired), (Some(20049), true, true));
     assert_eq!(connection.said(Side::Active), Some(ANNOUNCED));
     assert_eq!(connection.said(Side::Passive), Some(ANNOUNCED));
     assert_eq!(report.unmatched_transfers, 0);
@@ -268,7 +268,7 @@ fn packets_are_numbered_and_acknowledged_as_a_queue_pair_does() {
     let answered: Vec<&[u8]> =
         all[3..].iter().filter(|packet| matches!(packet.opcode, 0x0d..=0x11)).map(|packet| &packet.body[..4]).collect();
     assert_eq!(answered, [[0x1f, 0, 0, 1], [0x1f, 0, 0, 2], [0x1f, 0, 0, 2], [0x1f, 0, 0, 3]]);
-    // Set-up says where both sides begin; the client chooses the server's first number.
+    // Setup says where both sides begin; the client chooses the server's first number.
     let request = &all[0].body[8..];
     assert_eq!((request[17], u32::from_be_bytes(request[68..72].try_into().unwrap()) >> 8), (0x10, first));
     assert_eq!(request[32..40], [0, 0, 0, 0, 1, 6, 0x4e, 0x51]);

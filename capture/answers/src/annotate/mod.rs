@@ -340,7 +340,7 @@ fn recovered_comment(text: &mut String, recovered: &Recovered) -> fmt::Result {
     let Recovered { kind, operation, times, xid, .. } = *recovered;
     let what = operation.map_or("segment", OperationType::name);
     match kind {
-        RecoveryKind::SentAgain => write!(text, "{what} retransmitted{}", Nth(times))?,
+        RecoveryKind::Retransmitted => write!(text, "{what} retransmitted{}", Nth(times))?,
         RecoveryKind::Replaced => write!(text, "{what} retransmitted{}; the capture lacks the first", Nth(times))?,
         RecoveryKind::TimedOut { silence } => {
             write!(text, "time-out: its sender had waited for {} ms", Milliseconds(silence))?;

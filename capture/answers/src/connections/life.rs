@@ -22,7 +22,7 @@ pub enum RequestAnswer {
     Received,
     /// There is no answer.
     None,
-    /// The capture lacks the set-up of the connection.
+    /// The capture lacks the setup of the connection.
     NotCaptured,
 }
 
@@ -224,7 +224,7 @@ impl ConnectionLife {
         self.service.and_then(service_port)
     }
 
-    /// Frame that completed the set-up, if the capture holds it.
+    /// Frame that completed the setup, if the capture holds it.
     #[must_use]
     pub fn established(&self) -> Option<Stamp> {
         self.known.as_ref().and_then(|known| known.connection.established)

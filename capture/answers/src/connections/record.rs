@@ -13,7 +13,7 @@ use crate::stats::{CreditCounts, Inline};
 pub struct ConnectionObject<'a> {
     /// The number of the connection, from 1; null for a request without success.
     connection: Option<u32>,
-    /// The address of the end that asked for the connection; if the capture lacks the set-up, of the end that was seen first.
+    /// The address of the end that asked for the connection; if the capture lacks the setup, of the end that was seen first.
     client: EndObject,
     /// The address of the end that was asked.
     server: EndObject,
@@ -43,7 +43,7 @@ pub struct ConnectionObject<'a> {
     rejection_reason: Option<u16>,
     /// True if the request was rejected, and a later one that differs by its private data alone was accepted.
     private_data_refused: bool,
-    /// The frame that completed the set-up: RTU of InfiniBand, or MPA reply of iWARP.
+    /// The frame that completed the setup: RTU of InfiniBand, or MPA reply of iWARP.
     established: Option<MomentObject>,
     /// Number of RPCs; null for a request without success.
     rpcs: Option<u64>,
@@ -104,7 +104,7 @@ struct LifeEndObject {
 /// Terms of a connection.
 #[derive(Serialize, schemars::JsonSchema)]
 struct TermsObject {
-    /// The inline thresholds, if the capture holds the set-up (RFC 8797 section 4.2).
+    /// The inline thresholds, if the capture holds the setup (RFC 8797 section 4.2).
     inline: Option<Inline>,
     /// True if both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
     remote_invalidation: Option<bool>,
@@ -122,7 +122,7 @@ struct TermsObject {
     server: EndTermsObject,
 }
 
-/// Terms of an end, from its message of connection set-up.
+/// Terms of an end, from its message of connection setup.
 #[derive(Serialize, schemars::JsonSchema)]
 struct EndTermsObject {
     /// The largest Send of this end, in octets.

@@ -152,7 +152,7 @@ fn details(life: &ConnectionLife, times: ShownTimes) -> Vec<String> {
     details.into_iter().filter(|text| !text.is_empty()).collect()
 }
 
-/// The set-up in words.
+/// The setup in words.
 fn setting_up(life: &ConnectionLife) -> String {
     let repeated = life.asked.filter(|asked| asked.times > 1).map(|asked| {
         let count = number::times(asked.times.into());

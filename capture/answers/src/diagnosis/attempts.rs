@@ -7,7 +7,7 @@ use crate::small_map::SmallMap;
 
 /// The most pairs of ends that are told apart.
 const KEYS: usize = 500;
-/// The most connections whose set-up is remembered.
+/// The most connections whose setup is remembered.
 const ACCEPTED: usize = 1000;
 
 /// The ends of a connection request, and the requested service.

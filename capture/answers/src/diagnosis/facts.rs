@@ -236,7 +236,7 @@ impl Facts {
             self.checksums(number, report.connection.ends.get(side).address, &report.counts.get(side).checksums);
         }
         self.connections += 1;
-        self.joined += u64::from(!report.connection.set_up);
+        self.joined += u64::from(!report.connection.setup_captured);
         let is_cut = |side| report.connection.announced.get(side).is_some_and(|told| told.private_data == Shown::Cut);
         self.cut_setups += u64::from(is_cut(Side::Active) || is_cut(Side::Passive));
         self.packets += active.packets + passive.packets;
@@ -246,7 +246,7 @@ impl Facts {
         report.captured_at.iter().for_each(|(place, _)| _ = self.places.add(*place, 1, KEYS));
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let again = self.again.remove(&number).unwrap_or_default();
-        if !report.connection.set_up {
+        if !report.connection.setup_captured {
             self.joined_again.add_counts(again);
         }
         let rpcs = self.open.remove(&number).unwrap_or_default();

@@ -127,14 +127,14 @@ struct OpenHole {
     /// Losses of the packet.
     times: u64,
     /// True if what follows the packet was retransmitted, and so the packet as well: the next indication is another loss.
-    is_sent_again: bool,
+    is_retransmission: bool,
     /// True if the packet was retransmitted just before: either that copy was lost, or the acknowledgement of that copy.
     is_again: bool,
 }
 
 impl OpenHole {
     const fn new(place: PacketPlace, is_reported: bool, missing: Option<MissingPacket>) -> Self {
-        Self { place, is_reported, missing, times: 1, is_sent_again: false, is_again: false }
+        Self { place, is_reported, missing, times: 1, is_retransmission: false, is_again: false }
     }
 }
 
@@ -161,7 +161,7 @@ impl Losses {
         let Recovered { connection, from, to, kind, operation, .. } = *recovered;
         let place = PacketPlace::from_recovered(recovered);
         if operation == Some(OperationType::ReadRequest)
-            && kind.is_sent_again()
+            && kind.is_retransmission()
             && let Some(responder) = self.senders.get_mut(&(connection, FromTo { from: to, to: from }))
         {
             responder.asked = Some(place);
@@ -169,7 +169,7 @@ impl Losses {
         let count = match kind {
             // Nothing was lost.
             _ if recovered.again_for == Some(AgainFor::NotReady) => return,
-            RecoveryKind::SentAgain | RecoveryKind::Replaced => {
+            RecoveryKind::Retransmitted | RecoveryKind::Replaced => {
                 return self.sent_again(connection, FromTo { from, to }, SentAgainPacket::new(recovered));
             }
             RecoveryKind::SequenceError => &mut self.signs.naks,
@@ -302,7 +302,7 @@ impl SenderLosses {
         }
         new.is_again = filled.is_some_and(|filled| filled.place == new.place);
         if let Some(hole) = self.open.iter_mut().find(|hole| hole.place == new.place) {
-            let is_another = std::mem::take(&mut hole.is_sent_again);
+            let is_another = std::mem::take(&mut hole.is_retransmission);
             hole.is_reported |= new.is_reported;
             hole.missing = hole.missing.or(new.missing);
             hole.times += u64::from(is_another);
@@ -346,7 +346,7 @@ impl SenderLosses {
     /// Takes a retransmitted packet: all holes before the packet were retransmitted, too.
     fn go_on(&mut self, place: PacketPlace) {
         let is_before = |hole: &&mut OpenHole| hole.place.sender == place.sender && hole.place.number < place.number;
-        self.open.iter_mut().filter(is_before).for_each(|hole| hole.is_sent_again = true);
+        self.open.iter_mut().filter(is_before).for_each(|hole| hole.is_retransmission = true);
     }
 
     /// Takes a retransmitted packet. Returns the hole filled by the packet.
@@ -402,7 +402,7 @@ impl DirectionLosses {
     /// Counts a hole that the receiver had reported and nothing filled. If the packets behind the hole did not come again, the
     /// missing packet may have been late.
     fn leave(&mut self, hole: OpenHole) {
-        if hole.missing.is_some() && !hole.is_sent_again && hole.times == 1 {
+        if hole.missing.is_some() && !hole.is_retransmission && hole.times == 1 {
             self.disorder();
         }
     }
@@ -529,7 +529,7 @@ mod tests {
         let mut losses = Losses::default();
         for (from, place, kind, missing) in events {
             let mut recovered = event(*from, *place, *kind);
-            recovered.operation = kind.is_sent_again().then_some(OperationType::Send);
+            recovered.operation = kind.is_retransmission().then_some(OperationType::Send);
             recovered.missing = *missing;
             losses.add_recovery(&recovered);
         }
@@ -562,7 +562,7 @@ mod tests {
 
     const NAK: RecoveryKind = RecoveryKind::SequenceError;
     const TIMED_OUT: RecoveryKind = RecoveryKind::TimedOut { silence: 1 };
-    const AGAIN: RecoveryKind = RecoveryKind::SentAgain;
+    const AGAIN: RecoveryKind = RecoveryKind::Retransmitted;
     const REPLACED: RecoveryKind = RecoveryKind::Replaced;
 
     #[test]

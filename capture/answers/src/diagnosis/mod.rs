@@ -2,7 +2,7 @@
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `both_ends`: latencies at both ends, if the capture holds both;
-//!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
+//!   `losses`: losses by direction; `transfer_waits`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
 //!   `tally`: the client, operation and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
 //! - `judgement`: all counts, and the parts that all causes have; `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries; `outlier`: one of many that is slower;
@@ -15,7 +15,6 @@ mod cause;
 mod connecting;
 mod credits;
 mod facts;
-mod held_up;
 mod judge;
 mod judgement;
 mod limits;
@@ -29,6 +28,7 @@ mod retries;
 mod tally;
 mod text;
 mod time_union;
+mod transfer_waits;
 mod tries;
 mod waits;
 mod whole;
@@ -42,7 +42,7 @@ use crate::file_names::FileNames;
 use crate::gaps::Gaps;
 use crate::operation_name::OperationName;
 use crate::outliers::Outliers;
-use crate::selection::Throughout;
+use crate::selection::SpanningRpcs;
 use crate::stats::{Latency, Mounts, failure};
 use attempts::Attempts;
 use facts::Facts;
@@ -104,7 +104,7 @@ struct SelectedPart {
     items: u64,
     /// Connections of the selected RPCs, up to a bound.
     connections: BTreeSet<u32>,
-    throughout: Throughout,
+    throughout: SpanningRpcs,
 }
 
 /// The most connections of a selection that are counted.
@@ -144,13 +144,13 @@ impl Diagnoser {
             options: String::new(),
             items: 0,
             connections: BTreeSet::new(),
-            throughout: Throughout::default(),
+            throughout: SpanningRpcs::default(),
         };
         Self { selected: Some(Box::new(selected)), ..self }
     }
 
     /// Describes the [selection](Self::of_selection): `options` as on the command line, and the RPCs in flight throughout.
-    pub fn describe_selection(&mut self, options: impl Into<String>, throughout: &Throughout) {
+    pub fn describe_selection(&mut self, options: impl Into<String>, throughout: &SpanningRpcs) {
         if let Some(selected) = &mut self.selected {
             (selected.options, selected.throughout) = (options.into(), throughout.clone());
         }

@@ -219,7 +219,7 @@ impl Recalls {
     /// Takes an indication of recovery: the client did not have a recall before the recall was sent for the last time.
     pub(super) fn recovered(&mut self, recovered: &Recovered) {
         let Recovered { connection, from, stamp, kind, xid, .. } = *recovered;
-        if matches!(kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+        if matches!(kind, RecoveryKind::Retransmitted | RecoveryKind::Replaced) {
             let may_be_it = |recall: &&mut Recall| {
                 (recall.connection, recall.server) == (connection, from) && xid.is_none_or(|xid| xid == recall.xid)
             };

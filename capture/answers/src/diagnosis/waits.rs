@@ -10,11 +10,11 @@ use rpcrdma_dissector::{
 
 use super::cause::{Cause, CauseSet, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
-use super::held_up::{DataWait, DataWaits, HeldUp};
 use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
 use super::retries::Retries;
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
+use super::transfer_waits::{DataWait, DataWaits, TransferWaits};
 use crate::file_names::{FileNames, client, server};
 use crate::format::number::duration;
 use crate::operation_name::OperationName;
@@ -150,7 +150,7 @@ pub(super) struct Waits {
     /// Times of requesters that are unusually long.
     pub(super) requester: Tally,
     /// Times for which data by RDMA was held up.
-    pub(super) held_up: HeldUp,
+    pub(super) held_up: TransferWaits,
     /// Times of the way to an end and back.
     pub(super) distance: Tally,
     /// The longest usual round trips to each end of which these are.

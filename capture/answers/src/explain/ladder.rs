@@ -183,7 +183,7 @@ fn sign(recovery: Option<RecoveryKind>) -> String {
         Some(RecoveryKind::ImpliedNak) => "implied NAK: a response was missing".to_owned(),
         Some(RecoveryKind::NotReady { wait }) => format!("RNR NAK: wait {} ms", Milliseconds(wait)),
         Some(RecoveryKind::SequenceError) => "NAK: a packet was lost".to_owned(),
-        Some(kind @ (RecoveryKind::SentAgain | RecoveryKind::Replaced)) => {
+        Some(kind @ (RecoveryKind::Retransmitted | RecoveryKind::Replaced)) => {
             format!("TCP segment {}", kind.name())
         }
         Some(kind) => kind.name().to_owned(),

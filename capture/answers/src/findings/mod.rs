@@ -160,13 +160,18 @@ impl Findings {
         let all = self.counts.len();
         let place = self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)).unwrap_or(all);
         if place == all {
-            self.counts.push(Counted { rule: found.rule, found: [0; 3], known: 0, connections: BTreeSet::new() });
+            self.counts.push(Counted {
+                rule: found.rule,
+                found: [0; 3],
+                known_deviations: 0,
+                connections: BTreeSet::new(),
+            });
         }
         let Some(counted) = self.counts.get_mut(place) else { return };
         if let Some(count) = counted.found.get_mut(found.severity as usize) {
             *count += u64::from(!is_excused);
         }
-        counted.known += u64::from(known.is_some());
+        counted.known_deviations += u64::from(known.is_some());
         if counted.connections.len() < CONNECTIONS {
             counted.connections.insert(found.connection);
         }
@@ -185,7 +190,7 @@ impl Findings {
             errors: sum(Severity::Error),
             warnings: sum(Severity::Warning),
             hazards: sum(Severity::Hazard),
-            known: self.counts.iter().map(|counted| counted.known).sum(),
+            known_deviations: self.counts.iter().map(|counted| counted.known_deviations).sum(),
             baseline: self.excused.baseline.as_ref().map(|_| self.excused.in_baseline),
         }
     }

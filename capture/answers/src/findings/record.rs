@@ -30,7 +30,7 @@ pub(crate) struct FindingObject<'a> {
     /// Description of the problem, with the values.
     message: &'a str,
     /// The implementation that is known to do this; null if none is.
-    known: Option<&'static str>,
+    deviation_of: Option<&'static str>,
     /// True if the baseline (`--baseline`) has the finding.
     in_baseline: bool,
 }
@@ -48,7 +48,7 @@ impl<'a> FindingObject<'a> {
             offset_octets: found.offset,
             section: found.rule.section,
             message: &found.message,
-            known: found.accepted_deviation().map(|known| known.implementation.name()),
+            deviation_of: found.accepted_deviation().map(|known| known.implementation.name()),
             in_baseline,
         }
     }
@@ -65,7 +65,7 @@ pub struct FindingTotals {
     /// Findings of severity hazard, with the same exceptions.
     pub hazards: u64,
     /// Findings that are known deviations of an implementation; the other counts include the ones that are not excused.
-    pub known: u64,
+    pub known_deviations: u64,
     /// Findings that the baseline has, and that are not among the others; null without a baseline.
     pub baseline: Option<u64>,
 }

@@ -136,13 +136,13 @@ impl FindingsText {
             line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
             line.print(if rule.errors > 0 { FAULT } else { PLAIN }, format_args!("{:>8}", rule.errors));
             line.print(if rule.warnings > 0 { WARNING } else { PLAIN }, format_args!("{:>10}", rule.warnings));
-            line.print(PLAIN, format_args!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
+            line.print(PLAIN, format_args!("{:>9}{:>7}{:>12}", rule.hazards, rule.known_deviations, rule.not_judged));
             line.write(out)?;
         }
         let sum = |of: fn(&RuleTotals) -> u64| rules.iter().map(of).sum::<u64>();
         let [errors, warnings, hazards] =
             [sum(|rule| rule.errors), sum(|rule| rule.warnings), sum(|rule| rule.hazards)];
-        let [known, not_judged] = [sum(|rule| rule.known), sum(|rule| rule.not_judged)];
+        let [known, not_judged] = [sum(|rule| rule.known_deviations), sum(|rule| rule.not_judged)];
         let broken = rules.iter().filter(|rule| rule.is_broken()).count();
         let mut line = lines.text(0);
         let outcome = match (broken, gap, scope) {

@@ -40,7 +40,7 @@ pub(super) struct Counted {
     /// Errors, warnings, hazards, except excused ones.
     pub(super) found: [u64; 3],
     /// Findings that are known of an implementation.
-    pub(super) known: u64,
+    pub(super) known_deviations: u64,
     /// The first [`CONNECTIONS`] connections that broke the rule.
     pub(super) connections: BTreeSet<u32>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct RuleTotals {
     /// Number of cases that could not be judged from the capture.
     pub(super) not_judged: u64,
     /// Findings that are known deviations of an implementation; the other counts include the ones that are not excused.
-    pub(super) known: u64,
+    pub(super) known_deviations: u64,
     #[serde(skip)]
     pub(super) connections: usize,
 }
@@ -73,7 +73,7 @@ impl RuleTotals {
             warnings,
             hazards,
             not_judged: count.not_judged,
-            known: counted.map_or(0, |counted| counted.known),
+            known_deviations: counted.map_or(0, |counted| counted.known_deviations),
             connections: counted.map_or(0, |counted| counted.connections.len()),
         }
     }
@@ -84,6 +84,6 @@ impl RuleTotals {
 
     /// Returns true if the rule was broken, or could not always be judged.
     pub(super) const fn is_noteworthy(&self) -> bool {
-        self.is_broken() || self.known + self.not_judged > 0
+        self.is_broken() || self.known_deviations + self.not_judged > 0
     }
 }

@@ -15,7 +15,7 @@ use std::io;
 
 use rpcrdma_dissector::{CaptureEnd, Event, Files, Found, Phases, Summary, Transaction, WaitEnd};
 
-use super::selection::{Throughout, Window};
+use super::selection::{SpanningRpcs, Window};
 use crate::diagnosis::{Diagnoser, Diagnosis};
 use crate::gaps::Gaps;
 use crate::pending::Pending;
@@ -167,7 +167,7 @@ impl CaptureReport {
     }
 
     /// Describes the [selection](Self::of_selection): `options` as on the command line, the window, and the RPCs in flight throughout.
-    pub fn describe_selection(&mut self, options: &str, window: Window, throughout: &Throughout) {
+    pub fn describe_selection(&mut self, options: &str, window: Window, throughout: &SpanningRpcs) {
         self.diagnoser.describe_selection(options, throughout);
         self.window = Some(window);
     }

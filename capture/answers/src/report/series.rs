@@ -95,7 +95,7 @@ impl TimeSeries {
                 let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
                 reply.iter().for_each(|reply| self.begin_at(transaction.began.unwrap_or(*reply).time.0));
             }
-            Event::Recovery(recovered) if recovered.kind.is_sent_again() => self.sent_again(recovered.stamp.time.0),
+            Event::Recovery(recovered) if recovered.kind.is_retransmission() => self.sent_again(recovered.stamp.time.0),
             _ => {}
         }
     }

@@ -204,7 +204,7 @@ fn missing(finished: &Finished<'_>) -> String {
         .iter()
         .map(|connection| connection.active.counts.missed + connection.passive.counts.missed)
         .sum();
-    let late = statistics.connections.iter().filter(|connection| !connection.set_up).count() as u64;
+    let late = statistics.connections.iter().filter(|connection| !connection.setup_captured).count() as u64;
     let directions = finished.gaps.directions.len() as u64 + finished.gaps.directions_left_out;
     let lacks = several([
         (directions, "direction of a connection", "directions of connections"),

@@ -38,7 +38,7 @@ impl Ends<Address> {
     /// The ends of a connection: the client requests the connection.
     pub(super) const fn of_connection(connection: &Connection) -> Self {
         let Sides { active, passive } = &connection.ends;
-        match connection.set_up {
+        match connection.setup_captured {
             true => Self::from_rpc(active.address, passive.address, false),
             false => Self::Either([active.address, passive.address]),
         }

@@ -7,8 +7,8 @@
 //! - an item that belongs to an RPC is selected by a property of RPCs (latency, status, file) if the RPC is selected.
 
 mod ends;
+mod spanning_rpcs;
 mod subject;
-mod throughout;
 mod window;
 
 use rpcrdma_dissector::values::Moment;
@@ -18,8 +18,8 @@ use crate::file_names::NamedFile;
 use subject::{CalledProcedure, is_between};
 
 pub use ends::Ends;
+pub use spanning_rpcs::SpanningRpcs;
 pub use subject::{NamedRpc, SelectableRpc};
-pub use throughout::Throughout;
 pub use window::{TimeSpan, Window};
 
 /// Conditions that a shown item meets. An empty list allows everything; of several values in a list, one has to match.

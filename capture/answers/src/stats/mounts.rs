@@ -52,7 +52,7 @@ pub struct MountStatistics {
     pub connections: u64,
     /// The most connections at a time: `nconnect`.
     pub connections_at_a_time: u64,
-    /// The inline thresholds of the last connection whose set-up was captured.
+    /// The inline thresholds of the last connection whose setup was captured.
     pub inline: Option<Inline>,
     /// Path MTU of that connection (InfiniBand).
     pub path_mtu: Option<u32>,
@@ -174,7 +174,7 @@ impl Mounts {
     pub(crate) fn connection(&mut self, report: &Report, credits: &ConnectionCredits) {
         let Report { connection, activity, end, .. } = report;
         let ends = connection.ends;
-        // An end that was seen first is the client only if the set-up was captured, or if it called.
+        // An end that was seen first is the client only if the setup was captured, or if it called.
         let known = (ends.active.address, ends.passive.address);
         let pair = if self.mounts.get(&(known.1, known.0)).is_some() { (known.1, known.0) } else { known };
         let Some(mount) = self.mount(pair.0, pair.1) else { return };

@@ -132,10 +132,10 @@ pub struct ConnectionStatistics {
     pub connection: u32,
     /// Carrier of the connection.
     pub carrier: &'static str,
-    /// The requested port, if the capture holds the set-up.
+    /// The requested port, if the capture holds the setup.
     pub port: Option<u16>,
     /// True if the capture holds the connection setup; false if the capture begins in the middle of the connection.
-    pub set_up: bool,
+    pub setup_captured: bool,
     /// Capture point of the packets: at the `client`, at the `server`, or `between` client and server, if known.
     pub captured_at: Option<&'static str>,
     /// Source of the capture point: the `option` --captured-at, or `inferred` from the acknowledgements of both ends.
@@ -155,7 +155,7 @@ pub struct ConnectionStatistics {
     pub active: EndReport,
     /// The other end.
     pub passive: EndReport,
-    /// The inline thresholds, if the capture holds the set-up (RFC 8797 section 4.2).
+    /// The inline thresholds, if the capture holds the setup (RFC 8797 section 4.2).
     pub inline: Option<Inline>,
     /// True if both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
     pub remote_invalidation: Option<bool>,
@@ -517,7 +517,7 @@ impl ConnectionStatistics {
             connection: number,
             carrier: connection.carrier.name(),
             port: connection.port(),
-            set_up: connection.set_up,
+            setup_captured: connection.setup_captured,
             captured_at: report.captured_at.map(|(place, _)| place.name()),
             captured_at_source: report.captured_at.map(|(_, known)| known.name()),
             requester_median_ns: median(report, |rpc| rpc.requester),

@@ -112,7 +112,7 @@ impl Statistics {
         }
         for connection in &self.connections {
             let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
-            let begin = if connection.set_up { "setup captured" } else { "setup not captured" };
+            let begin = if connection.setup_captured { "setup captured" } else { "setup not captured" };
             let number = connection.connection;
             let messages = counted(connection.messages, "message");
             let (active, passive) = (&connection.active.address, &connection.passive.address);

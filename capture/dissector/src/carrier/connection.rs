@@ -34,25 +34,25 @@ pub struct Connection {
     pub service: Option<u64>,
     /// Announcement of each end in a message of connection setup, if captured.
     pub announced: Sides<Option<Announced>>,
-    /// Copies of the connection request, if that was seen: the REQ of InfiniBand, or the SYN of iWARP.
+    /// Duplicates of the connection request, if that was seen: the REQ of InfiniBand, or the SYN of iWARP.
     pub asked: Option<RequestTimes>,
-    /// Frame that completed the set-up, if that was seen: the RTU of InfiniBand, or the MPA reply of iWARP.
+    /// Frame that completed the setup, if that was seen: the RTU of InfiniBand, or the MPA reply of iWARP.
     pub established: Option<Stamp>,
     /// The most octets that a packet carries, as the connection request says (InfiniBand).
     pub path_mtu: Option<u32>,
     /// Nanoseconds that both ends wait for an acknowledgement, at least, as the connection request says (InfiniBand).
     pub ack_timeout: Option<u64>,
-    /// Terms of the carrier in the message of connection set-up of each end.
+    /// Terms of the carrier in the message of connection setup of each end.
     pub terms: Sides<CarrierTerms>,
     /// True if connection setup was seen: both the request and the reply.
-    pub set_up: bool,
+    pub setup_captured: bool,
     /// True if both ends of the connection are known.
     pub paired: bool,
     /// First message by which an end ended the connection, if that was seen.
     pub disconnected: Option<Disconnection>,
 }
 
-/// Copies of a connection request.
+/// Duplicates of a connection request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestTimes {
@@ -189,7 +189,7 @@ pub struct Counts {
     pub packets: u64,
     /// Packets that were retransmitted, and that the capture holds from before.
     pub retransmitted: u64,
-    /// Copies of packets of this end, which the capture or the network made. No other count includes duplicates.
+    /// Duplicates of packets of this end, which the capture or the network made. No other count includes duplicates.
     pub duplicates: u64,
     /// Packets that were retransmitted, and that the capture does not hold from before.
     pub replaced: u64,
@@ -245,7 +245,7 @@ impl Counts {
     /// Counts an indication of loss.
     pub(crate) const fn recover(&mut self, kind: RecoveryKind) {
         match kind {
-            RecoveryKind::SentAgain => self.retransmitted += 1,
+            RecoveryKind::Retransmitted => self.retransmitted += 1,
             RecoveryKind::Replaced => self.replaced += 1,
             RecoveryKind::TimedOut { .. } => self.timeouts += 1,
             RecoveryKind::ImpliedNak => self.implied_naks += 1,

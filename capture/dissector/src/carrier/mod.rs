@@ -4,7 +4,7 @@
 pub(crate) mod account;
 pub(crate) mod acknowledgement;
 pub(crate) mod connection;
-pub(crate) mod copies;
+pub(crate) mod duplicates;
 pub(crate) mod framed;
 pub(crate) mod handler;
 pub(crate) mod infiniband;

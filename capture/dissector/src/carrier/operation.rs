@@ -1,6 +1,6 @@
 //! Operations of the two ends of a connection, in their order, with any carrier.
 
-use super::recovery::{Backfill, MissingPacket, Sign};
+use super::recovery::{Backfill, Indication, MissingPacket};
 use crate::file::Time;
 
 /// A capture may show packets out of order by this many frames: as many as wait for a missing one.
@@ -252,13 +252,13 @@ pub(crate) enum OperationKind<'a> {
     Missing,
     /// An indication of loss: a retransmission, a negative acknowledgement, or a cause of retransmission. An indication
     /// may come before the packet concerned; that of a discarded packet comes only with the retransmission.
-    Sign {
+    Indication {
         /// Whose numbers `place` is one of: of a negative acknowledgement and of an InfiniBand Read response, the other end's.
         of: Side,
         /// Place of the packet concerned, in the data of end `of`.
         place: u64,
         /// The indication.
-        sign: Sign,
+        sign: Indication,
         /// Type of the operation in the retransmitted packet, if the carrier knows the type.
         operation: Option<OperationType>,
         /// If the receiver reports a packet as missing: copies of that packet in the capture, if known.

@@ -12,7 +12,7 @@ pub(crate) const TIMER: u64 = 30_000_000;
 #[non_exhaustive]
 pub enum RecoveryKind {
     /// A packet was retransmitted, and the capture has an earlier copy.
-    SentAgain,
+    Retransmitted,
     /// A packet was retransmitted, and the capture has no earlier copy: the first copy was lost before the capture
     /// point.
     Replaced,
@@ -44,7 +44,7 @@ impl RecoveryKind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::SentAgain => "retransmitted",
+            Self::Retransmitted => "retransmitted",
             Self::Replaced => "retransmitted, first not captured",
             Self::TimedOut { .. } => "time-out",
             Self::ImpliedNak => "implied NAK",
@@ -57,7 +57,7 @@ impl RecoveryKind {
 
     /// Returns true if the indication is about a packet with content, which came before.
     pub(crate) const fn is_of_packet(self) -> bool {
-        matches!(self, Self::SentAgain | Self::Replaced)
+        matches!(self, Self::Retransmitted | Self::Replaced)
     }
 
     /// Returns true if the indication is the cause of the next retransmission.
@@ -73,18 +73,18 @@ impl RecoveryKind {
 
     /// Returns true for a retransmitted packet.
     #[must_use]
-    pub const fn is_sent_again(self) -> bool {
-        matches!(self, Self::SentAgain | Self::Replaced)
+    pub const fn is_retransmission(self) -> bool {
+        matches!(self, Self::Retransmitted | Self::Replaced)
     }
 }
 
-/// Copies in the capture of a packet that the receiver reports as missing.
+/// Duplicates in the capture of a packet that the receiver reports as missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissingPacket {
     /// None so far: the packet was lost before the capture point, or is late.
     NotCaptured,
-    /// Copies that the receiver has discarded, and none since the sender went back: that one was lost before the
+    /// Duplicates that the receiver has discarded, and none since the sender went back: that one was lost before the
     /// capture.
     ThrownAway,
     /// A copy in order: the packet was lost or refused behind the capture point.
@@ -104,7 +104,7 @@ pub enum AgainFor {
 
 /// Event of a packet besides the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum Indication {
     /// The packet shows that something was lost.
     Recovery(RecoveryKind),
     /// The receiver discarded the packet, because an earlier one was missing. The packet was retransmitted later.
@@ -132,6 +132,6 @@ impl Backfill {
     }
 }
 
-/// Signs that a packet shows: the cause of the retransmission, unless an earlier packet shows the cause, and the kind
+/// Indications that a packet shows: the cause of the retransmission, unless an earlier packet shows the cause, and the kind
 /// of packet.
-pub(crate) type Signs = [Option<RecoveryKind>; 2];
+pub(crate) type Indications = [Option<RecoveryKind>; 2];

@@ -20,7 +20,7 @@ pub struct Rejected {
     pub service: Option<u64>,
     /// Kind of rejection.
     pub kind: RejectionKind,
-    /// Copies of the request, if that was seen.
+    /// Duplicates of the request, if that was seen.
     pub asked: Option<RequestTimes>,
     /// True if the request had RFC 8797 private data.
     pub has_private_data: bool,
@@ -47,7 +47,7 @@ pub struct UnansweredRequest {
     pub to: Address,
     /// The requested service ID.
     pub service: Option<u64>,
-    /// Copies of the request.
+    /// Duplicates of the request.
     pub asked: RequestTimes,
     /// Carrier of the connection.
     pub carrier: Carrier,

@@ -13,11 +13,11 @@ pub struct SenderTimes {
     pub full: u64,
     /// Between two packets of data: the time beyond what the data needs at that rate.
     pub slowed: u64,
-    /// Signs of congestion that came meanwhile.
+    /// Indications of congestion that came meanwhile.
     pub congestion: CongestionSigns,
 }
 
-/// Signs of congestion.
+/// Indications of congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CongestionSigns {
     /// Congestion notifications (CNP) to the sender of the data.

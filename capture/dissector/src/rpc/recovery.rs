@@ -53,7 +53,7 @@ pub struct Recovery {
     pub not_ready_packets: u64,
     /// The last frame that brought what was missing before a packet of the RPC: until then, the receiver could not use that packet.
     pub behind: Option<u64>,
-    /// Signs of loss on the connection between call and reply that could not be assigned to an RPC. If there are any,
+    /// Indications of loss on the connection between call and reply that could not be assigned to an RPC. If there are any,
     /// recovery may have taken more time than `phases` says.
     pub unassigned: u64,
     /// The frames of all these, but no more than the first 64.
@@ -73,7 +73,7 @@ impl Recovery {
     /// Counts a sign that something was lost.
     pub(crate) fn count_indication(&mut self, kind: RecoveryKind, stamp: Stamp) {
         match kind {
-            RecoveryKind::SentAgain | RecoveryKind::Replaced => {
+            RecoveryKind::Retransmitted | RecoveryKind::Replaced => {
                 self.retransmitted_packets += 1;
                 self.resent_from = Some(self.resent_from.map_or(stamp.frame, |from| from.min(stamp.frame)));
             }

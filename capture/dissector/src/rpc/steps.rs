@@ -6,7 +6,7 @@
 use super::phases::Phase;
 use super::waiting::Step;
 use crate::carrier::operation::{Origin, Side, Stamp};
-use crate::carrier::recovery::{RecoveryKind, Sign};
+use crate::carrier::recovery::{Indication, RecoveryKind};
 use crate::file::Time;
 
 /// A time between two packets is long if the time is at least the RPC's time divided by `PARTS`, and at least `SHORT`
@@ -54,7 +54,7 @@ pub struct PacketRun {
     /// Step of the packets. `None` for a retransmitted TCP segment that brought nothing new (unknown step), for a
     /// negative acknowledgement, and for the reason of a retransmission.
     pub step: Option<Step>,
-    /// Sign of loss that the packets show.
+    /// Indication of loss that the packets show.
     pub recovery: Option<RecoveryKind>,
     /// True if the receiver discarded the packets, because an earlier packet was missing; the packets were
     /// retransmitted later.
@@ -77,12 +77,12 @@ impl PacketRun {
     }
 
     /// Returns the entry of a packet about which `sign` tells more than the packet's content.
-    pub(crate) fn shown(sign: Sign, Origin { from, stamp }: Origin, step: Option<Step>) -> Self {
+    pub(crate) fn shown(sign: Indication, Origin { from, stamp }: Origin, step: Option<Step>) -> Self {
         let packet = Self::one(from, step, stamp, 0);
         match sign {
-            Sign::Discarded => Self { is_discarded: true, ..packet },
-            Sign::Recovery(kind) if kind.is_of_packet() => Self { recovery: Some(kind), ..packet },
-            Sign::Recovery(kind) => Self { step: None, recovery: Some(kind), ..packet },
+            Indication::Discarded => Self { is_discarded: true, ..packet },
+            Indication::Recovery(kind) if kind.is_of_packet() => Self { recovery: Some(kind), ..packet },
+            Indication::Recovery(kind) => Self { step: None, recovery: Some(kind), ..packet },
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::assembly::Span;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{RecoveryKind, Sign};
+use crate::carrier::recovery::{Indication, RecoveryKind};
 use crate::file::Time;
 use crate::rpc::joined_wait::JoinedWait;
 use crate::rpc::recovery::Recovery;
@@ -48,14 +48,16 @@ impl Joined {
         match kind {
             // Of what an end sends first, the carrier lacks the packets before the capture.
             OperationKind::Lost => *self.lacks_call.get_mut(from) |= latest.is_some(),
-            OperationKind::Sign { of, place, sign: Sign::Recovery(kind), .. } if kind.is_sent_again() => {
+            OperationKind::Indication { of, place, sign: Indication::Recovery(kind), .. }
+                if kind.is_retransmission() =>
+            {
                 if of == from && kind == RecoveryKind::Replaced {
                     *self.filled.get_mut(from) = Some((place, stamp));
                 }
                 let before = latest.replace(stamp.time).unwrap_or(self.since.time);
                 return first_sent.unwrap_or(before);
             }
-            OperationKind::Sign { .. } => {}
+            OperationKind::Indication { .. } => {}
             _ => *latest = Some(stamp.time),
         }
         Time::default()
@@ -71,7 +73,7 @@ impl Joined {
         let recovery = self.recovery.get_mut(of).get_or_insert_default();
         recovery.count_indication(kind, stamp);
         let until = recovery.stretches.last().map_or(after, |(_, until)| after.max(*until));
-        if kind.is_sent_again() && stamp.time > until {
+        if kind.is_retransmission() && stamp.time > until {
             recovery.stretch(until, stamp.time);
         }
     }

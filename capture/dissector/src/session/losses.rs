@@ -2,11 +2,11 @@
 
 use super::arrivals::Retransmitted;
 use super::call::Call;
-use super::recovery::{RecoveredRpcs, WaitingSign};
+use super::recovery::{RecoveredRpcs, WaitingIndication};
 use super::state::{Context, Session};
 use super::timeline::{FilledHole, InOrder};
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Origin, Places, Side};
-use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, Sign};
+use crate::carrier::recovery::{AgainFor, Backfill, Indication, RecoveryKind};
 use crate::event::{Event, Recovered};
 use crate::file::Time;
 use crate::rpc::waiting::Refusal;
@@ -18,7 +18,7 @@ impl Session {
         self.data_flows.disturb();
         let Operation { from, stamp, places, kind, .. } = *operation;
         let (of, place, sign, operation, missing) = match kind {
-            OperationKind::Sign { of, place, sign, operation, missing } => (of, place, sign, operation, missing),
+            OperationKind::Indication { of, place, sign, operation, missing } => (of, place, sign, operation, missing),
             OperationKind::Backfill(backfill) => {
                 return self.backfill(Origin { from, stamp }, places, backfill, context);
             }
@@ -29,13 +29,13 @@ impl Session {
             }
             _ => return,
         };
-        let is_of_use = sign != Sign::Discarded || context.steps.is_any();
-        // Signs before the first message of a connection wait until that shows that it carries RPC-over-RDMA.
+        let is_of_use = sign != Indication::Discarded || context.steps.is_any();
+        // Indications before the first message of a connection wait until that shows that it carries RPC-over-RDMA.
         let is_wanted = self.recoveries.is_wanted || (self.number.is_none() && context.recovery);
         if !is_wanted || !is_of_use {
             return;
         }
-        let mut waiting = WaitingSign {
+        let mut waiting = WaitingIndication {
             from,
             stamp,
             after,
@@ -51,11 +51,11 @@ impl Session {
             xid: None,
             requester: None,
         };
-        if let Sign::Recovery(kind) = sign {
+        if let Indication::Recovery(kind) = sign {
             waiting.again_for = self.recoveries.reason(of, place, kind);
             self.note_arrivals(&waiting, places, kind, context);
-            waiting.end = (kind.is_sent_again() && self.keeps).then_some(places.end);
-            let is_counted = kind.is_sent_again() && context.recovery;
+            waiting.end = (kind.is_retransmission() && self.keeps).then_some(places.end);
+            let is_counted = kind.is_retransmission() && context.recovery;
             waiting.times = is_counted.then(|| self.recoveries.send_again(from, of, place));
             let is_not_ready = matches!(kind, RecoveryKind::NotReady { .. });
             waiting.refused = if is_not_ready {
@@ -101,11 +101,13 @@ impl Session {
         let mut rpcs = RecoveredRpcs { calls, arrivals, joined };
         while let Some(sign) = recoveries.take_due(self.number.is_some(), &mut rpcs) {
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let Sign::Recovery(kind) = sign.sign else { continue };
+            let Indication::Recovery(kind) = sign.sign else { continue };
             if self.clocks.are_two() && !kind.is_refusal() {
                 continue;
             }
-            let WaitingSign { from, stamp, of, place, end, operation, missing, times, again_for, refused, .. } = sign;
+            let WaitingIndication {
+                from, stamp, of, place, end, operation, missing, times, again_for, refused, ..
+            } = sign;
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
                 connection: number,
@@ -127,13 +129,19 @@ impl Session {
     }
 
     /// Takes what an indication says of arrivals: which packets were refused, and which fill a gap.
-    fn note_arrivals(&mut self, sign: &WaitingSign, places: Places, kind: RecoveryKind, context: &mut Context<'_>) {
-        let WaitingSign { from, stamp, of, place, operation, again_for, .. } = *sign;
+    fn note_arrivals(
+        &mut self,
+        sign: &WaitingIndication,
+        places: Places,
+        kind: RecoveryKind,
+        context: &mut Context<'_>,
+    ) {
+        let WaitingIndication { from, stamp, of, place, operation, again_for, .. } = *sign;
         let filled = FilledHole { stamp, again_for };
         let arrivals = self.arrivals.get_mut(of);
         if of == from && matches!(kind, RecoveryKind::TimedOut { .. }) {
             arrivals.time_out(places.first);
-        } else if of == from && kind.is_sent_again() && !self.keeps {
+        } else if of == from && kind.is_retransmission() && !self.keeps {
             let is_replaced = kind == RecoveryKind::Replaced;
             if arrivals.again(places, stamp, Retransmitted { is_replaced, again_for }) {
                 let timelines = self.calls.iter_mut().map(|call| &mut call.timeline);
@@ -149,7 +157,7 @@ impl Session {
         }
         // RDMA Reads are completed in the order of their requests.
         let is_read = matches!(operation, Some(OperationType::ReadRequest | OperationType::ReadResponse));
-        if is_read && kind.is_sent_again() && !self.keeps {
+        if is_read && kind.is_retransmission() && !self.keeps {
             let calls = self.calls.iter_mut().filter(|call| call.requester() != of);
             calls.for_each(|call| call.timeline.fill(InOrder::Responses, place, filled));
         }

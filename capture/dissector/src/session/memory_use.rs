@@ -19,7 +19,7 @@ impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.
     pub(crate) fn refused(&mut self, connection: &Connection, counts: &Sides<Counts>, context: &mut Context<'_>) {
         // The refused operation may have been missed, or may have come before the capture began.
-        let known = connection.set_up && self.coverage.is_whole();
+        let known = connection.setup_captured && self.coverage.is_whole();
         let both = [Side::Active, Side::Passive];
         for (owner, refused) in both.into_iter().filter_map(|owner| Some((owner, counts.get(owner).refused?))) {
             if let Some((aimed, other)) = self.watch.aims.get(owner.other()).refused(refused) {
@@ -79,7 +79,7 @@ impl Session {
         let memory = FormerMemory { requester: owner, access, address: MemoryAddress { handle, offset } };
         let answered = self.watch.answered_at(memory);
         // A call may have been missed, or the queue pairs may serve another connection by now.
-        let known = connection.set_up && !self.watch.may_serve(memory) && self.coverage.is_whole();
+        let known = connection.setup_captured && !self.watch.may_serve(memory) && self.coverage.is_whole();
         let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
         self.tell(owner, operation.stamp, handle, kind, known, context);
     }

@@ -33,11 +33,11 @@ impl Session {
         }
         self.data_flows.note_port_pauses(context.port_pauses);
         let after = self.joined.as_mut().map_or(Time::default(), |joined| joined.note(operation));
-        if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
+        if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Indication { .. } = operation.kind {
             self.indication(connection, operation, after, context);
             return Taken::Done;
         }
-        if connection.set_up {
+        if connection.setup_captured {
             // Both ends were heard when they set it up.
             self.client = Some(Side::Active);
             self.coverage.hear_setup();
@@ -45,7 +45,10 @@ impl Session {
         let Operation { from, places, kind, .. } = *operation;
         let taken = match kind {
             OperationKind::Send { .. } => self.send_part(connection, operation, last, context),
-            OperationKind::Lost | OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } => {
+            OperationKind::Lost
+            | OperationKind::Backfill(_)
+            | OperationKind::Missing
+            | OperationKind::Indication { .. } => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
             }
@@ -86,7 +89,7 @@ impl Session {
         context: &mut Context<'_>,
     ) {
         if context.operations {
-            let is_whole = connection.set_up && !self.watch.passed_over && self.coverage.is_whole();
+            let is_whole = connection.setup_captured && !self.watch.passed_over && self.coverage.is_whole();
             let calls_back = || self.calls.range(..).any(|(_, call)| call.message.sender != operation.from);
             let is_caller = self.client == Some(operation.from) && !self.watch.given_up;
             self.refusals.refuse(operation, || is_whole && is_caller && !calls_back());
@@ -300,7 +303,7 @@ impl Session {
     ) -> Option<SegmentOffset> {
         let length = length_of(&operation.kind);
         let requester = operation.from.other();
-        let is_whole = connection.set_up && !self.coverage.lacks(requester);
+        let is_whole = connection.setup_captured && !self.coverage.lacks(requester);
         // They come from different ends, so never in one frame.
         let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
         self.calls.find_memory(requester, MemoryRange { access, address, length }, is_before, is_whole)

@@ -12,7 +12,7 @@ use super::joined_wait::Joined;
 use super::owners::{Owner, Owners};
 use super::timeline::RepeatedPacket;
 use crate::carrier::operation::{OperationType, Origin, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{AgainFor, MissingPacket, RecoveryKind, Sign};
+use crate::carrier::recovery::{AgainFor, Indication, MissingPacket, RecoveryKind};
 use crate::event::RefusedCall;
 use crate::file::Time;
 use crate::rpc::credits::{CreditLimit, CreditUse};
@@ -28,7 +28,7 @@ const AGAIN: usize = 4096;
 
 /// An indication whose subject is not known yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WaitingSign {
+pub(super) struct WaitingIndication {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
     /// Time of the sender's packet before the indication, if the connection was joined.
@@ -37,7 +37,7 @@ pub(super) struct WaitingSign {
     pub(super) place: u64,
     /// The place after a TCP segment that was retransmitted.
     pub(super) end: Option<u64>,
-    pub(super) sign: Sign,
+    pub(super) sign: Indication,
     /// Type of the operation in the packet, if the packet was retransmitted and the carrier knows the type.
     pub(super) operation: Option<OperationType>,
     /// If the receiver reports a packet as missing: the state of the packet in the capture, if known.
@@ -67,7 +67,7 @@ pub(super) struct RecoveredRpcs<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Recoveries {
     owners: Sides<Owners>,
-    waiting: VecDeque<WaitingSign>,
+    waiting: VecDeque<WaitingIndication>,
     /// Number of retransmissions of packets, by their sender, their place, and the end that the place is counted for.
     again: Sides<BTreeMap<(u64, Side), u32>>,
     /// Place from which an end sends again because the other end was not ready.
@@ -119,7 +119,7 @@ impl Recoveries {
     }
 
     /// Adds an indication, and assigns the indication if its subject is known.
-    pub(super) fn add(&mut self, mut sign: WaitingSign, rpcs: &mut RecoveredRpcs<'_>) {
+    pub(super) fn add(&mut self, mut sign: WaitingIndication, rpcs: &mut RecoveredRpcs<'_>) {
         if sign.place < self.owners.get(sign.of).known {
             self.assign(&mut sign, rpcs);
         }
@@ -151,7 +151,7 @@ impl Recoveries {
 
     /// Takes the first indication, in the order in which the indications were captured, if the indication is assigned
     /// and `may_report`, or if too many wait.
-    pub(super) fn take_due(&mut self, may_report: bool, rpcs: &mut RecoveredRpcs<'_>) -> Option<WaitingSign> {
+    pub(super) fn take_due(&mut self, may_report: bool, rpcs: &mut RecoveredRpcs<'_>) -> Option<WaitingIndication> {
         let is_due = self.waiting.front()?.xid.is_some() && may_report;
         if !is_due && self.waiting.len() <= WAITING {
             return None;
@@ -164,25 +164,25 @@ impl Recoveries {
     }
 
     /// Counts an indication for the RPC of the subject.
-    fn assign(&mut self, sign: &mut WaitingSign, rpcs: &mut RecoveredRpcs<'_>) {
+    fn assign(&mut self, sign: &mut WaitingIndication, rpcs: &mut RecoveredRpcs<'_>) {
         let RecoveredRpcs { calls, arrivals, joined } = rpcs;
-        let WaitingSign { from, stamp, after, of, place, sign: shown, operation, again_for, .. } = *sign;
+        let WaitingIndication { from, stamp, after, of, place, sign: shown, operation, again_for, .. } = *sign;
         let owners = self.owners.get(of);
         let owner = owners.find(place).filter(|_| place < owners.known).copied();
-        self.unassigned += u64::from(owner.is_none() && shown != Sign::Discarded);
+        self.unassigned += u64::from(owner.is_none() && shown != Indication::Discarded);
         let id = owner.and_then(|owner| owner.call).filter(|id| calls.get(*id).is_some());
         if let Some(id) = id {
             Self::recover_call(id, sign, calls);
         } else if let Some((id, requester)) = owner.and_then(|owner| owner.call.zip(owner.requester)) {
             // The reply was sent, and did not arrive yet.
             arrivals.get_mut(requester.other()).change(id, |ended| {
-                if let Sign::Recovery(kind) = shown {
+                if let Indication::Recovery(kind) = shown {
                     ended.timeline.recover(kind, again_for, stamp);
                 }
                 let step = operation.map(|operation| step(operation, from == requester));
                 ended.timeline.log(PacketRun::shown(shown, Origin { from, stamp }, step), &mut 0);
             });
-        } else if let Sign::Recovery(kind) = shown {
+        } else if let Indication::Recovery(kind) = shown {
             joined.iter_mut().for_each(|joined| joined.recover(of, kind, after, stamp));
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
@@ -190,17 +190,17 @@ impl Recoveries {
     }
 
     /// Counts an indication for a call that waits.
-    fn recover_call(id: u64, sign: &WaitingSign, calls: &mut Calls) {
-        let WaitingSign { from, stamp, place, sign: shown, operation, again_for, .. } = *sign;
+    fn recover_call(id: u64, sign: &WaitingIndication, calls: &mut Calls) {
+        let WaitingIndication { from, stamp, place, sign: shown, operation, again_for, .. } = *sign;
         let is_last = operation == Some(OperationType::ReadResponse) && calls.ends_read(id, place);
         calls.change(id, |call, held| {
-            if let Sign::Recovery(kind) = shown {
+            if let Indication::Recovery(kind) = shown {
                 call.timeline.recover(kind, again_for, stamp);
-                if let Some(operation) = operation.filter(|_| kind.is_sent_again()) {
+                if let Some(operation) = operation.filter(|_| kind.is_retransmission()) {
                     let is_outstanding = call.is_pulled();
                     call.timeline.repeat(&RepeatedPacket { operation, place, is_last, is_outstanding, stamp });
                 }
-                if kind.is_sent_again() && from != call.requester() {
+                if kind.is_retransmission() && from != call.requester() {
                     call.timeline.note_again(place);
                 }
             }
@@ -245,7 +245,7 @@ impl Recoveries {
         let not_ready = self.not_ready.get_mut(of);
         match kind {
             RecoveryKind::NotReady { .. } => *not_ready = Some(place),
-            RecoveryKind::SentAgain | RecoveryKind::Replaced | RecoveryKind::Failed => {}
+            RecoveryKind::Retransmitted | RecoveryKind::Replaced | RecoveryKind::Failed => {}
             _ => *not_ready = None,
         }
         if not_ready.is_some_and(|from| place >= from) { AgainFor::NotReady } else { AgainFor::Loss }
@@ -254,7 +254,7 @@ impl Recoveries {
     /// Octets of memory taken by what waits, and by what was retransmitted.
     pub(super) fn held(&self) -> usize {
         let again = self.again.active.len() + self.again.passive.len();
-        self.waiting.len() * size_of::<WaitingSign>() + again * size_of::<((u64, Side), u32)>()
+        self.waiting.len() * size_of::<WaitingIndication>() + again * size_of::<((u64, Side), u32)>()
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::replies::{REFUSED, Refused, Replies, SentReply};
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides};
-use crate::carrier::recovery::{RecoveryKind, Sign};
+use crate::carrier::recovery::{Indication, RecoveryKind};
 use crate::event::{Event, RefusedReply, RefusedReplyEnd};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{Captured, Message};
@@ -58,7 +58,9 @@ impl Refusals {
     /// the only end that calls, and all calls are known.
     pub(super) fn refuse(&mut self, operation: &Operation<'_>, is_alone: impl FnOnce() -> bool) {
         let Operation { stamp, kind, .. } = *operation;
-        let OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::NotReady { .. }), .. } = kind else {
+        let OperationKind::Indication { of, place, sign: Indication::Recovery(RecoveryKind::NotReady { .. }), .. } =
+            kind
+        else {
             return;
         };
         let replies = self.replies(of);

@@ -71,7 +71,7 @@ impl Session {
         if let Some(id) = call {
             let CurrentSend { places, earlier_parts, .. } = &self.sends.current;
             self.recoveries.own_for(message.sender, places.first, *earlier_parts, id, &self.calls);
-            // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
+            // Indications of loss before the reply count from what was there before; those of the reply, from when it was sent.
             self.settle(message.sender, Places { first: 0, end: self.sends.current.places.first }, context);
             if let Some(call) = self.calls.get_mut(id) {
                 call.timeline.reply(self.sends.current.span);

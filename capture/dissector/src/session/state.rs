@@ -127,12 +127,12 @@ impl Session {
                 self.sends.keep_parts();
             }
             let Sides { active, passive } = connection.ends;
-            if connection.set_up && !self.watch.passed_over {
+            if connection.setup_captured && !self.watch.passed_over {
                 self.credits.begin();
             }
             self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {
-                let whole = connection.set_up && !self.watch.passed_over;
+                let whole = connection.setup_captured && !self.watch.passed_over;
                 let opened = Opened { number, connection: connection.clone(), whole };
                 context.events.push_back(Event::Opened(Box::new(opened)));
             }

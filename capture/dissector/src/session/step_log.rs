@@ -158,12 +158,12 @@ mod tests {
         let mut log = StepLog::new();
         log.add(sign(7, Side::Passive, RecoveryKind::TimedOut { silence: 9 }));
         for frame in [7, 8] {
-            log.add(sign(frame, Side::Passive, RecoveryKind::SentAgain));
+            log.add(sign(frame, Side::Passive, RecoveryKind::Retransmitted));
             log.add(write(frame));
         }
         let steps = log.finish();
         let kinds: Vec<_> = steps.packets.iter().map(|packet| (packet.step, packet.recovery)).collect();
-        let again = (Some(Step::Write), Some(RecoveryKind::SentAgain));
+        let again = (Some(Step::Write), Some(RecoveryKind::Retransmitted));
         assert_eq!(kinds, [(None, Some(RecoveryKind::TimedOut { silence: 9 })), again, again]);
         assert_eq!(steps.runs().len(), 2);
     }

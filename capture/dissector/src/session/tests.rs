@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::arrivals::Unacknowledged;
 use super::call::{Call, CallSegment};
-use super::recovery::WaitingSign;
+use super::recovery::WaitingIndication;
 use super::sequence::{CurrentSend, Sequence};
 use super::*;
 use crate::carrier::acknowledgement::Acknowledgement;
@@ -15,7 +15,7 @@ use crate::carrier::operation::Side::{self, Active, Passive};
 use crate::carrier::operation::{
     DISORDER, Operation, OperationKind, OperationType, Origin, Places, Progress, Sides, Stamp,
 };
-use crate::carrier::recovery::{RecoveryKind, Sign};
+use crate::carrier::recovery::{Indication, RecoveryKind};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
@@ -127,7 +127,13 @@ const LOST: OperationKind<'static> = OperationKind::Lost;
 
 /// A negative acknowledgement of this place in the data of an end.
 const fn nak(of: Side, place: u64) -> OperationKind<'static> {
-    OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::SequenceError), operation: None, missing: None }
+    OperationKind::Indication {
+        of,
+        place,
+        sign: Indication::Recovery(RecoveryKind::SequenceError),
+        operation: None,
+        missing: None,
+    }
 }
 
 /// A session, and what it has told.
@@ -164,7 +170,7 @@ impl Play {
             path_mtu: None,
             ack_timeout: None,
             terms: Sides::default(),
-            set_up,
+            setup_captured: set_up,
             paired: true,
             disconnected: None,
         };
@@ -694,7 +700,7 @@ fn possible_capture_gaps_excuse_outside_operations() {
     let lost = |from| vec![(from, None)];
     for (name, set_up, before, known) in [
         ("all is known", true, calls(&[&NONE]), true),
-        ("the set-up was missed", false, calls(&[&NONE]), false),
+        ("the setup was missed", false, calls(&[&NONE]), false),
         ("a call of the same XID took the place of its call", true, calls(&[here, &NONE]), false),
         ("a call of the same XID took the place of another", true, calls(&[elsewhere, &NONE]), true),
         (
@@ -931,7 +937,7 @@ fn a_message_without_direction_makes_handle_sharing_uncertain() {
     }
 }
 
-// --- Signs of loss -------------------------------------------------------------------------------------------------------
+// --- Indications of loss -------------------------------------------------------------------------------------------------------
 
 #[test]
 fn an_indication_waits_for_the_call_at_its_position() {
@@ -951,7 +957,7 @@ fn an_indication_still_waiting_at_the_end_names_no_call() {
     play.sends(&[(Active, call(1, &NONE))]);
     play.step(Passive, nak(Active, 2));
     assert_eq!(play.signs(), []);
-    assert_eq!(play.session.recoveries.held(), size_of::<WaitingSign>());
+    assert_eq!(play.session.recoveries.held(), size_of::<WaitingIndication>());
     play.finish();
     assert_eq!(play.signs(), [None]);
 }
@@ -961,7 +967,7 @@ fn an_indication_before_the_first_message_waits_for_one() {
     for (calls, expected) in [(&[][..], &[][..]), (&[(Active, call(1, &NONE))], &[Some(1)])] {
         let mut play = Play::unknown(true);
         play.step(Passive, nak(Active, 2));
-        assert_eq!(play.session.recoveries.held(), size_of::<WaitingSign>());
+        assert_eq!(play.session.recoveries.held(), size_of::<WaitingIndication>());
         play.sends(calls);
         play.finish();
         assert_eq!(play.signs(), expected);
@@ -1018,8 +1024,8 @@ fn only_over_iwarp_has_a_response_its_own_position() {
 
 /// A packet that was sent again, of a Send.
 const fn again(from: Side, place: u64) -> OperationKind<'static> {
-    let sign = Sign::Recovery(RecoveryKind::SentAgain);
-    OperationKind::Sign { of: from, place, sign, operation: Some(OperationType::Send), missing: None }
+    let sign = Indication::Recovery(RecoveryKind::Retransmitted);
+    OperationKind::Indication { of: from, place, sign, operation: Some(OperationType::Send), missing: None }
 }
 
 #[test]

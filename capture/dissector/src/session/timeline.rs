@@ -424,7 +424,7 @@ impl Timeline {
     pub(super) fn recover(&mut self, kind: RecoveryKind, again_for: AgainFor, stamp: Stamp) {
         let lost = self.lost.get_or_insert_default();
         lost.recovery.count_indication(kind, stamp);
-        if kind.is_sent_again() {
+        if kind.is_retransmission() {
             lost.spend(self.latest.time, stamp.time);
             lost.explain(stamp.time, again_for);
             lost.recovery.not_ready_packets += u64::from(again_for == AgainFor::NotReady);
@@ -627,7 +627,9 @@ mod tests {
     fn only_packets_retransmitted_after_the_reply_are_recovered_later() {
         let is_recovered = |resent: Option<u64>, frame| {
             let mut timeline = called();
-            resent.into_iter().for_each(|time| timeline.recover(RecoveryKind::SentAgain, AgainFor::Loss, at(5, time)));
+            resent
+                .into_iter()
+                .for_each(|time| timeline.recover(RecoveryKind::Retransmitted, AgainFor::Loss, at(5, time)));
             timeline.write(at(6, 115), None);
             timeline.recovered_after(at(frame, 110))
         };

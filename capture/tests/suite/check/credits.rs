@@ -130,7 +130,7 @@ fn another_message_may_have_consumed_the_receive() {
         trace.packets.push(refusal);
         assert!(!slugs(&trace.packets).contains("reply-not-ready"), "{is_call}");
     }
-    // The set-up was not captured, or a packet of the server is missing.
+    // The setup was not captured, or a packet of the server is missing.
     for missing in [0..3, 4..5] {
         let mut trace = Trace::new();
         reply_refused(&mut trace, 1);

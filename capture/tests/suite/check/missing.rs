@@ -318,7 +318,7 @@ fn missing_parts_of_a_send_break_no_rule() {
     assert_eq!(found(1024, Some(1)), []);
 }
 
-/// An RDMA Write that a capture without the set-up has before the call that it is for.
+/// An RDMA Write that a capture without the setup has before the call that it is for.
 #[test]
 fn data_captured_before_its_call_is_not_unwritten() {
     let mut trace = Trace::new();

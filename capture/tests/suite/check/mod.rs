@@ -10,7 +10,7 @@ mod judging;
 mod memory;
 mod missing;
 mod read_list;
-mod set_up;
+mod setup;
 mod shipped;
 mod trace;
 mod version_2;
@@ -116,7 +116,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
         read_list::CASES,
         write_list::CASES,
         memory::CASES,
-        set_up::CASES,
+        setup::CASES,
         answers::CASES,
         version_2::CASES,
     ];

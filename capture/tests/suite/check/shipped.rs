@@ -69,7 +69,7 @@ fn without_setup_remote_invalidation_is_not_judged() {
             trace.send(Client, &message(MSG, xid, &lists(100), &null(xid)));
             trace.invalidate(xid, &message(MSG, xid, &lists(0), &reply(xid, &[])));
         }
-        // The packets before the first call are the set-up.
+        // The packets before the first call are the setup.
         let (found, counts) = judge(&trace.packets[if set_up { 0 } else { 3 }..]);
         assert!(found.is_empty(), "{found:?}");
         let count = counts.iter().find(|count| count.rule.slug == "invalidate-foreign").unwrap();

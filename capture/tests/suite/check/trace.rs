@@ -71,7 +71,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// A connection with its set-up alone.
+    /// A connection with its setup alone.
     pub(crate) fn connected(client: &[u8], server: &[u8]) -> Self {
         let mut wire = Wire::default();
         let mut packets = vec![wire.request(client), wire.reply(server)];

@@ -619,7 +619,7 @@ fn what_is_not_known_of_version_2_is_counted() {
     assert!(found.is_empty(), "{found:?}");
     let not_judged = |slug: &str| counts.iter().find(|count| count.rule.slug == slug).unwrap().not_judged;
     assert_eq!((not_judged("v2-inv-handle"), not_judged("v2-htype")), (1, 0));
-    // Without the set-up nobody knows which message is the first.
+    // Without the setup nobody knows which message is the first.
     let (_, counts) = judge(&trace.packets[3..]);
     let not_judged = |slug: &str| counts.iter().find(|count| count.rule.slug == slug).unwrap().not_judged;
     assert!(not_judged("v2-first-message") > 0);

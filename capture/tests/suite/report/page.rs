@@ -359,7 +359,7 @@ fn the_verdict_counts_what_the_capture_lacks() {
     assert!(report(&capture("nfs41")).contains("<p>Every call has its reply.</p>"));
 }
 
-/// 205 clients, each with a call without a reply; each breaks a rule by its set-up without private data.
+/// 205 clients, each with a call without a reply; each breaks a rule by its setup without private data.
 pub(super) fn many_clients() -> Vec<Record> {
     let mut all = Vec::new();
     for client in 0..205 {

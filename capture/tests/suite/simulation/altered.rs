@@ -241,7 +241,7 @@ pub(super) fn begun(simulated: &Simulated, _: &Found, verdict: &mut Verdict) {
             }
         }
         let Some(report) = report else { continue };
-        // Without the set-up, it is not known which end is which, nor, at first, what the path MTU is: an RDMA Read that begins again
+        // Without the setup, it is not known which end is which, nor, at first, what the path MTU is: an RDMA Read that begins again
         // in the middle may be another.
         let Sides { active, passive } = report.counts;
         let found = [active.retransmitted + passive.retransmitted, active.timeouts + passive.timeouts];

@@ -162,7 +162,7 @@ const CLIENT_HOST: u8 = 1;
 const SERVER_HOST: u8 = 2;
 
 /// A call or a reply that is sent five times. What its sender sends on the connection has a wrong ICRC, and its messages of the
-/// set-up and all packets of the other end have the right one.
+/// setup and all packets of the other end have the right one.
 fn wrong_icrc(by: u8) -> Vec<Record> {
     let mut trace = if by == CLIENT_HOST { Trace::new() } else { Trace::exchange().0 };
     let message = if by == CLIENT_HOST { trace.call(1) } else { vec![trace.packets.last().unwrap().1.clone()] };
@@ -172,7 +172,7 @@ fn wrong_icrc(by: u8) -> Vec<Record> {
     trace.frames()
 }
 
-/// True unless the packet is a datagram, as those of the set-up are.
+/// True unless the packet is a datagram, as those of the setup are.
 fn is_of_connection(packet: &[u8]) -> bool {
     packet[28] != 0x64
 }

@@ -334,7 +334,7 @@ fn frame(source: u8, destination: u8, packet: &[u8]) -> Packet {
     octets
 }
 
-/// A connection of which the set-up was captured, and its first packets.
+/// A connection of which the setup was captured, and its first packets.
 pub fn connected() -> (Wire, Vec<Packet>) {
     let mut wire = Wire::default();
     let trace = wire.connect();

@@ -32,7 +32,7 @@ pub struct Iwarp {
 }
 
 impl Default for Iwarp {
-    /// A connection whose set-up was captured.
+    /// A connection whose setup was captured.
     fn default() -> Self {
         let mut trace = Self { packets: Vec::new(), next: [999, 4999], identification: 1 };
         trace.segment(0, CLIENT, 0, SYN, &[]);

@@ -17,7 +17,7 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// A connection whose set-up was captured.
+    /// A connection whose setup was captured.
     pub fn new() -> Self {
         Self::from_wire(Wire::default())
     }

@@ -1,6 +1,6 @@
 //! From iWARP as Linux's siw sends it, without markers and CRCs, to iWARP with them, in other segments.
 //!
-//! Each end's octets are put together, its set-up frame and FPDUs are written anew, and each frame of the capture is given
+//! Each end's octets are put together, its setup frame and FPDUs are written anew, and each frame of the capture is given
 //! the octets that stand for its own: so what was lost, late or retransmitted still is.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Stream {
         self.start.wrapping_add(self.place(number.wrapping_sub(self.start) as usize) as u32)
     }
 
-    /// Writes the set-up frame and the FPDUs anew.
+    /// Writes the setup frame and the FPDUs anew.
     fn rewrite(&mut self, mpa: Mpa, from: usize) {
         let old = &self.old;
         let mut new = vec![0]; // the SYN

@@ -32,16 +32,16 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
 use super::checksums::RetransmittedPacket;
-use super::reorder_buffer::{Arrival, HeldPacket, Packets, RepeatedResponses};
+use super::reorder_buffer::{Arrival, BufferedPacket, Packets, RepeatedResponses};
 use super::retransmission::{Lateness, RepeatedRequest};
 use super::stream::{FAR, GRACE, REPETITIONS, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder, Acknowledgements, EARLY};
 use crate::carrier::connection::{Counts, RefusedAccess};
-use crate::carrier::copies::{Copies, Need, RecentPackets, SentPacket};
+use crate::carrier::duplicates::{Duplicates, Need, RecentPackets, SentPacket};
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{CutOctets, Operation, OperationKind, Origin, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{RecoveryKind, Sign, Signs};
+use crate::carrier::recovery::{Indication, Indications, RecoveryKind};
 use crate::file::Time;
 
 /// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
@@ -76,18 +76,18 @@ pub(super) trait OperationSink {
     fn acknowledged_early(&mut self, packet: Origin, order: AcknowledgementOrder);
 }
 
-/// Copies of packets. A repeated acknowledgement looks like a duplicate, so each kind has an order of duplicates.
+/// Duplicates of packets. A repeated acknowledgement looks like a duplicate, so each kind has an order of duplicates.
 #[derive(Debug, Default)]
-struct CopiesByKind {
-    acknowledgements: Sides<Copies>,
-    refusals: Sides<Copies>,
-    others: Sides<Copies>,
-    /// Copies of the packets that set the connection up.
-    set_up: Copies,
+struct DuplicatesByKind {
+    acknowledgements: Sides<Duplicates>,
+    refusals: Sides<Duplicates>,
+    others: Sides<Duplicates>,
+    /// Duplicates of the packets that set the connection up.
+    set_up: Duplicates,
 }
 
-impl CopiesByKind {
-    const fn of_kind(&mut self, packet: &Transport<'_>) -> &mut Sides<Copies> {
+impl DuplicatesByKind {
+    const fn of_kind(&mut self, packet: &Transport<'_>) -> &mut Sides<Duplicates> {
         match (packet.operation, packet.syndrome) {
             (PacketKind::Acknowledge, Some(Syndrome::Acknowledged)) => &mut self.acknowledgements,
             (PacketKind::Acknowledge, _) => &mut self.refusals,
@@ -96,7 +96,7 @@ impl CopiesByKind {
     }
 
     /// Returns the counts of duplicates of an end, or of the messages of connection setup.
-    fn shown(&self, from: Side) -> Copies {
+    fn shown(&self, from: Side) -> Duplicates {
         self.others.get(from).or(*self.acknowledgements.get(from)).or(self.set_up)
     }
 }
@@ -115,7 +115,7 @@ pub(super) struct Ordering {
     streams: Sides<RequestStream>,
     /// Counts by sender.
     pub counts: Sides<Counts>,
-    copies: CopiesByKind,
+    copies: DuplicatesByKind,
     mtu: Option<u32>,
     queue: Packets,
     /// Place and frame of the latest packet that was retransmitted before an acknowledgement came.
@@ -137,7 +137,7 @@ impl Ordering {
     }
 
     /// Sets the copies of the packets that set the connection up.
-    pub(super) const fn set_copies(&mut self, copies: Copies) {
+    pub(super) const fn set_copies(&mut self, copies: Duplicates) {
         self.copies.set_up = copies;
     }
 
@@ -159,7 +159,7 @@ impl Ordering {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
     }
 
-    /// Returns the time of an earlier capture of a packet, if this is a duplicate that nobody retransmitted. Copies are
+    /// Returns the time of an earlier capture of a packet, if this is a duplicate that nobody retransmitted. Duplicates are
     /// counted, and then left out.
     #[inline]
     pub(super) fn original(
@@ -563,7 +563,7 @@ impl Ordering {
     }
 
     /// Takes a request that fills a gap. Returns the indications in a retransmission, and `None` for a late request.
-    fn filling(&mut self, from: Side, number: u64, silence: u64, overtaken: Time) -> Option<Signs> {
+    fn filling(&mut self, from: Side, number: u64, silence: u64, overtaken: Time) -> Option<Indications> {
         // Time that this end takes to acknowledge the other's requests.
         let reaction = self.streams.get(from.other()).awaited.least();
         let round_trip = self.round_trip();
@@ -589,7 +589,7 @@ impl Ordering {
         stream.next.filter(|next| number >= *next && !self.is_within_read(from, number))?;
         let held = stream.held.range(number..).next().and_then(|(_, key)| self.queue.packets.get(key));
         let refused = stream.refused.packets.range(number..).next().map(|(_, held)| held);
-        held.into_iter().chain(refused).min_by_key(|held| held.number).map(HeldPacket::first_sent)
+        held.into_iter().chain(refused).min_by_key(|held| held.number).map(BufferedPacket::first_sent)
     }
 
     /// Returns true if a buffered request is an RDMA Read with a response of this number, which is then asked for again.
@@ -623,7 +623,7 @@ impl Ordering {
     }
 
     /// Counts the indications in a request, and passes them on.
-    fn show<S: OperationSink>(&mut self, arrival: &Arrival<'_>, number: u64, signs: Signs, sink: &mut S) {
+    fn show<S: OperationSink>(&mut self, arrival: &Arrival<'_>, number: u64, signs: Indications, sink: &mut S) {
         for kind in signs.into_iter().flatten() {
             self.recover(arrival, PacketPlace { sender: arrival.from, number }, kind, sink);
         }
@@ -639,7 +639,7 @@ impl Ordering {
     ) {
         let PacketPlace { sender: of, number } = place;
         self.counts.get_mut(arrival.from).recover(kind);
-        let is_again = kind.is_sent_again() && of == arrival.from;
+        let is_again = kind.is_retransmission() && of == arrival.from;
         // After a right checksum, a wrong one is no reason of silence: not every packet of the end is spoilt.
         let is_open = self.counts.get(of).checksums.right == 0;
         if is_again && is_open && self.streams.get(of).acknowledged < Some(number) {
@@ -648,7 +648,8 @@ impl Ordering {
         let operation = arrival.packet.operation_type();
         let is_report = kind == RecoveryKind::SequenceError;
         let missing = if is_report { self.streams.get(of).missing(number, arrival.stamp.time) } else { None };
-        let sign = OperationKind::Sign { of, place: number, sign: Sign::Recovery(kind), operation, missing };
+        let sign =
+            OperationKind::Indication { of, place: number, sign: Indication::Recovery(kind), operation, missing };
         sink.take_operation(arrival.operation(number, sign), true);
     }
 
@@ -672,7 +673,7 @@ impl Ordering {
         if !arrival.packet.is_request() || stream.refused_from.is_none_or(|refused| number < refused + first) {
             return false;
         }
-        stream.refused.insert(number, HeldPacket::new(arrival, number));
+        stream.refused.insert(number, BufferedPacket::new(arrival, number));
         while stream.refused.is_full()
             && let Some((&last, _)) = stream.refused.packets.last_key_value()
         {
@@ -687,7 +688,7 @@ impl Ordering {
         if arrival.packet.is_request() {
             self.streams.get_mut(arrival.from).held.insert(number, self.arrivals);
         }
-        self.queue.insert(self.arrivals, HeldPacket::new(arrival, number));
+        self.queue.insert(self.arrivals, BufferedPacket::new(arrival, number));
     }
 
     /// Uses what is buffered, as long as nothing is missing.
@@ -718,7 +719,7 @@ impl Ordering {
     /// Uses the first buffered answer of an end whose request has been used since. Returns true if there is one.
     /// Returns true if there is one.
     fn advance_answers<S: OperationSink>(&mut self, side: Side, sink: &mut S) -> bool {
-        let is_answer = |(key, held): (&u64, &HeldPacket)| (held.from == side && !held.is_request).then_some(*key);
+        let is_answer = |(key, held): (&u64, &BufferedPacket)| (held.from == side && !held.is_request).then_some(*key);
         let answer = self.queue.packets.iter().take(GRACE as usize).find_map(is_answer);
         answer.is_some_and(|answer| self.try_held(answer, false, sink).is_ok())
     }
@@ -818,10 +819,10 @@ impl Ordering {
     /// Held responses in these places but the first of each: those take the numbers of a Read request, which is one
     /// packet.
     fn later_responses(&self, side: Side, places: Places) -> u64 {
-        let is_within = |held: &&HeldPacket| {
+        let is_within = |held: &&BufferedPacket| {
             held.from != side && !held.is_request && (places.first..places.end).contains(&held.number)
         };
-        let is_later = |held: &&HeldPacket| {
+        let is_later = |held: &&BufferedPacket| {
             let packet = Transport::decode(&held.octets, held.length).ok();
             packet.is_some_and(|packet| packet.operation == PacketKind::ReadResponse && !packet.first)
         };
@@ -1035,10 +1036,16 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
 }
 
 /// Reports that the receiver discarded a packet, which was refused and retransmitted.
-fn pass_discarded<S: OperationSink>(held: &HeldPacket, number: u64, sink: &mut S) {
+fn pass_discarded<S: OperationSink>(held: &BufferedPacket, number: u64, sink: &mut S) {
     let Ok(packet) = Transport::decode(&held.octets, held.length) else { return };
     let operation = packet.operation_type();
-    let kind = OperationKind::Sign { of: held.from, place: number, sign: Sign::Discarded, operation, missing: None };
+    let kind = OperationKind::Indication {
+        of: held.from,
+        place: number,
+        sign: Indication::Discarded,
+        operation,
+        missing: None,
+    };
     sink.take_operation(held.arrival(&packet).operation(number, kind), true);
 }
 

@@ -8,12 +8,12 @@ use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
 use super::management::Management;
 use super::ordering::{OperationSink, Ordering, PacketPlace};
-use super::setup::{Receipt, Seen, SetUp, SetUpHalf, SetUps};
+use super::setup::{PendingSetup, PendingSetups, Receipt, Seen, SetupHalf};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};
 use crate::carrier::connection::{Announced, Connection, Disconnection, DisconnectionKind, Endpoint};
-use crate::carrier::copies::{Copies, Need, PacketCapture, REPEATED, RecentPackets, SentPacket};
+use crate::carrier::duplicates::{Duplicates, Need, PacketCapture, REPEATED, RecentPackets, SentPacket};
 use crate::carrier::handler::{CongestionSign, Handler, Taken, release_excess};
 use crate::carrier::operation::{CutOctets, Operation, Origin, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, RejectionKind};
@@ -47,7 +47,7 @@ struct QueuePairEntry<S> {
 }
 
 /// Reports a request without a reply, when the setup is dropped.
-fn give_unanswered<S>(set_up: Option<SetUp>, handler: &mut impl Handler<Session = S>) {
+fn give_unanswered<S>(set_up: Option<PendingSetup>, handler: &mut impl Handler<Session = S>) {
     if let Some(request) = set_up.and_then(|set_up| set_up.unanswered()) {
         handler.unanswered(request);
     }
@@ -58,10 +58,10 @@ fn give_unanswered<S>(set_up: Option<SetUp>, handler: &mut impl Handler<Session 
 pub(crate) struct QueuePairs<S> {
     table: Table<Flow, QueuePairEntry<S>>,
     waiting: Vec<WaitingFlow>,
-    set_ups: SetUps,
+    set_ups: PendingSetups,
     recent: RecentPackets,
-    /// Copies of the messages of connection management.
-    copies: Copies,
+    /// Duplicates of the messages of connection management.
+    copies: Duplicates,
     checked: CheckedEnds,
     /// Last packet, if the checksum is needed.
     unverified: Option<Unverified>,
@@ -73,9 +73,9 @@ impl<S> Default for QueuePairs<S> {
         Self {
             table: Table::default(),
             waiting: Vec::new(),
-            set_ups: SetUps::default(),
+            set_ups: PendingSetups::default(),
             recent: RecentPackets::default(),
-            copies: Copies::default(),
+            copies: Duplicates::default(),
             checked: CheckedEnds::default(),
             unverified: None,
             last_key: 0,
@@ -199,7 +199,7 @@ impl<S> QueuePairs<S> {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest(0, Side::Active, words, transport.data, captured.sighting);
         let need = |since: Time| Need::from_evidence(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED);
-        self.recent.original(content, captured, &mut self.copies, Copies::default, need).is_some()
+        self.recent.original(content, captured, &mut self.copies, Duplicates::default, need).is_some()
     }
 
     fn manage(
@@ -222,26 +222,28 @@ impl<S> QueuePairs<S> {
                 private_data,
             } => {
                 let announced = Announced::new(stamp, private_data);
-                let half = SetUpHalf { queue_pair, sequence, announced, terms };
-                let set_up = SetUp { request: Some(half), ..SetUp::new(source, destination, carrier, local) };
-                self.request(SetUp { service: Some(service), mtu: path_mtu, ack_timeout, ..set_up }, handler);
+                let half = SetupHalf { queue_pair, sequence, announced, terms };
+                let set_up =
+                    PendingSetup { request: Some(half), ..PendingSetup::new(source, destination, carrier, local) };
+                self.request(PendingSetup { service: Some(service), mtu: path_mtu, ack_timeout, ..set_up }, handler);
             }
             Management::Reply { remote, queue_pair, sequence, terms, private_data } => {
                 let announced = Announced::new(stamp, private_data);
-                let half = SetUpHalf { queue_pair, sequence, announced, terms };
-                let set_up = SetUp { reply: Some(half), ..SetUp::new(destination, source, carrier, remote) };
+                let half = SetupHalf { queue_pair, sequence, announced, terms };
+                let set_up =
+                    PendingSetup { reply: Some(half), ..PendingSetup::new(destination, source, carrier, remote) };
                 self.reply(set_up, handler);
             }
             Management::Reject { remote, reason } => {
                 let asked = self.set_ups.take_set_up(destination, remote, Seen::Request);
-                let has_private_data = asked.as_ref().is_some_and(SetUp::is_for_rpc);
+                let has_private_data = asked.as_ref().is_some_and(PendingSetup::is_for_rpc);
                 handler.rejected(Rejected {
                     stamp,
                     from: source,
                     to: destination,
                     service: asked.as_ref().and_then(|asked| asked.service),
                     kind: RejectionKind::Management(reason),
-                    asked: asked.as_ref().and_then(SetUp::asked),
+                    asked: asked.as_ref().and_then(PendingSetup::asked),
                     has_private_data,
                     is_for_rpc: has_private_data,
                 });
@@ -261,8 +263,8 @@ impl<S> QueuePairs<S> {
     /// The active end is ready to use a connection to which it gave this name: that is usually the newest.
     fn complete(&mut self, stamp: Stamp, active: Address, name: u32) {
         let is_meant = |entry: &QueuePairEntry<S>| {
-            let Connection { ends, set_up, established, .. } = &entry.connection;
-            entry.name == name && ends.active.address == active && *set_up && established.is_none()
+            let Connection { ends, setup_captured, established, .. } = &entry.connection;
+            entry.name == name && ends.active.address == active && *setup_captured && established.is_none()
         };
         let is_newest = self.table.get(self.last_key).is_some_and(is_meant);
         let key = if is_newest { Some(self.last_key) } else { self.table.key_of(is_meant) };
@@ -272,7 +274,7 @@ impl<S> QueuePairs<S> {
     }
 
     /// An end asks for a connection.
-    fn request(&mut self, mut request: SetUp, handler: &mut impl Handler<Session = S>) {
+    fn request(&mut self, mut request: PendingSetup, handler: &mut impl Handler<Session = S>) {
         let (Some(half), clock) = (request.request, self.table.clock()) else { return };
         let towards = Flow { source: request.passive, destination: request.active, queue_pair: half.queue_pair };
         if self.is_repeated(&towards, |entry| entry.has_said(Side::Active, request.name) && entry.is_young(clock)) {
@@ -301,12 +303,12 @@ impl<S> QueuePairs<S> {
     }
 
     /// The other end agrees.
-    fn reply(&mut self, reply: SetUp, handler: &mut impl Handler<Session = S>) {
+    fn reply(&mut self, reply: PendingSetup, handler: &mut impl Handler<Session = S>) {
         let Some(half) = reply.reply else { return };
         let towards = Flow { source: reply.active, destination: reply.passive, queue_pair: half.queue_pair };
         if let Some(asked) = self.set_ups.take_set_up(reply.active, reply.name, Seen::Request) {
             self.close_flow(&towards, handler);
-            self.establish(&SetUp { reply: Some(half), ..asked }, handler);
+            self.establish(&PendingSetup { reply: Some(half), ..asked }, handler);
         } else if !self.is_repeated(&towards, |entry| entry.has_said(Side::Passive, reply.name))
             && self.late(&towards, Side::Active, half, reply.name).is_none()
         {
@@ -330,9 +332,10 @@ impl<S> QueuePairs<S> {
 
     /// Returns a connection that packets began, because this message of connection setup came late. `from` is the end
     /// whose packets go to the queue pair that the message names.
-    fn late(&mut self, towards: &Flow, from: Side, half: SetUpHalf, name: u32) -> Option<&mut QueuePairEntry<S>> {
+    fn late(&mut self, towards: &Flow, from: Side, half: SetupHalf, name: u32) -> Option<&mut QueuePairEntry<S>> {
         let ((key, owner), clock) = (self.table.find(towards)?, self.table.clock());
-        let entry = self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
+        let entry =
+            self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.setup_captured)?;
         if owner != from {
             return None; // the ends are known the other way round
         }
@@ -349,7 +352,7 @@ impl<S> QueuePairs<S> {
             entry.ordering.begin_at(from, half.sequence);
         }
         entry.is_joined |= entry.ordering.is_joined(from, half.sequence);
-        entry.connection.set_up = announced.active.is_some() && announced.passive.is_some() && !entry.is_joined;
+        entry.connection.setup_captured = announced.active.is_some() && announced.passive.is_some() && !entry.is_joined;
         entry.name = name;
         Some(entry)
     }
@@ -359,8 +362,8 @@ impl<S> QueuePairs<S> {
     }
 
     /// Begins a connection whose setup was seen. Some packets of the connection may have come before.
-    fn establish(&mut self, set_up: &SetUp, handler: &mut impl Handler<Session = S>) {
-        let flow = |source, destination, half: SetUpHalf| Flow { source, destination, queue_pair: half.queue_pair };
+    fn establish(&mut self, set_up: &PendingSetup, handler: &mut impl Handler<Session = S>) {
+        let flow = |source, destination, half: SetupHalf| Flow { source, destination, queue_pair: half.queue_pair };
         let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
         let flows = Sides {
             active: flow(set_up.active, set_up.passive, reply),
@@ -401,7 +404,7 @@ impl<S> QueuePairs<S> {
     /// Begins a connection, with the flow of each end.
     fn open(
         &mut self,
-        set_up: Option<&SetUp>,
+        set_up: Option<&PendingSetup>,
         carrier: Carrier,
         flows: Sides<Option<Flow>>,
         handler: &mut impl Handler<Session = S>,
@@ -427,7 +430,7 @@ impl<S> QueuePairs<S> {
             ends: Sides { active: end(active, flows.passive), passive: end(passive, flows.active) },
             service: set_up.and_then(|set_up| set_up.service),
             announced: Sides { active: request.map(|half| half.announced), passive: reply.map(|half| half.announced) },
-            asked: set_up.and_then(SetUp::asked),
+            asked: set_up.and_then(PendingSetup::asked),
             established: None,
             path_mtu: set_up.and_then(|set_up| set_up.mtu),
             ack_timeout: set_up.and_then(|set_up| set_up.ack_timeout),
@@ -435,7 +438,7 @@ impl<S> QueuePairs<S> {
                 active: request.map(|half| half.terms).unwrap_or_default(),
                 passive: reply.map(|half| half.terms).unwrap_or_default(),
             },
-            set_up: request.is_some() && reply.is_some(),
+            setup_captured: request.is_some() && reply.is_some(),
             paired: flows.active.is_some() && flows.passive.is_some(),
             disconnected: None,
         };

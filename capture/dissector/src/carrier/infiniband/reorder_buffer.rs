@@ -30,7 +30,7 @@ impl RepeatedResponses {
 
 /// A packet that waits.
 #[derive(Debug)]
-pub(super) struct HeldPacket {
+pub(super) struct BufferedPacket {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
     pub(super) began: Stamp,
@@ -48,17 +48,17 @@ pub(super) struct HeldPacket {
 /// Packets that wait, and their size in octets.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    pub(super) packets: BTreeMap<u64, HeldPacket>,
+    pub(super) packets: BTreeMap<u64, BufferedPacket>,
     pub(super) octets: usize,
 }
 
 impl Packets {
-    pub(super) fn insert(&mut self, key: u64, held: HeldPacket) {
+    pub(super) fn insert(&mut self, key: u64, held: BufferedPacket) {
         self.octets += held.size();
         self.octets -= self.packets.insert(key, held).map_or(0, |before| before.size());
     }
 
-    pub(super) fn remove(&mut self, key: u64) -> Option<HeldPacket> {
+    pub(super) fn remove(&mut self, key: u64) -> Option<BufferedPacket> {
         let held = self.packets.remove(&key)?;
         self.octets -= held.size();
         Some(held)
@@ -79,7 +79,7 @@ impl Packets {
     /// Takes the packets from `key` on.
     pub(super) fn take_from(&mut self, key: u64) -> Self {
         let packets = self.packets.split_off(&key);
-        let octets = packets.values().map(HeldPacket::size).sum();
+        let octets = packets.values().map(BufferedPacket::size).sum();
         self.octets -= octets;
         Self { packets, octets }
     }
@@ -117,7 +117,7 @@ impl Arrival<'_> {
     }
 }
 
-impl HeldPacket {
+impl BufferedPacket {
     pub(super) fn new(arrival: &Arrival<'_>, number: u64) -> Self {
         let Arrival { from, stamp, began, octets, length, retransmitted, first_sent, acknowledged, .. } = *arrival;
         let Arrival { asked_again, packet, .. } = *arrival;
@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     /// A packet that takes this much memory.
-    fn packet_of_size(size: usize) -> HeldPacket {
-        let overhead = HeldPacket { octets: [].into(), ..packet_of(vec![0; LEN]) }.size();
+    fn packet_of_size(size: usize) -> BufferedPacket {
+        let overhead = BufferedPacket { octets: [].into(), ..packet_of(vec![0; LEN]) }.size();
         let held = packet_of(vec![0; size - overhead]);
         assert_eq!(held.size(), size);
         held
     }
 
-    fn packet_of(octets: Vec<u8>) -> HeldPacket {
+    fn packet_of(octets: Vec<u8>) -> BufferedPacket {
         let (length, packet) = (octets.len(), Transport::decode(&octets, octets.len()).unwrap());
         let arrival = Arrival {
             from: Side::Active,
@@ -202,7 +202,7 @@ mod tests {
             asked_again: None,
             packet: &packet,
         };
-        HeldPacket::new(&arrival, 1)
+        BufferedPacket::new(&arrival, 1)
     }
 
     #[test]

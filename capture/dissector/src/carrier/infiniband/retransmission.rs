@@ -8,7 +8,7 @@
 use super::reorder_buffer::RepeatedResponses;
 use super::stream::{RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
-use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
+use crate::carrier::recovery::{Indications, RecoveryKind, SILENCE, TIMER};
 use crate::file::Time;
 
 /// A sender reacts to a missing packet within so many round trips.
@@ -43,19 +43,19 @@ fn may_begin_with(number: u64, reported: u64) -> bool {
 
 impl RequestStream {
     /// Takes a request that was captured before.
-    pub(super) fn copy(&mut self, number: u64, repeated: &RepeatedRequest) -> Signs {
+    pub(super) fn copy(&mut self, number: u64, repeated: &RepeatedRequest) -> Indications {
         let is_read = repeated.operation == PacketKind::ReadRequest;
         let cause = self.cause(number, is_read.then_some(repeated), repeated.silence);
         if is_read {
             self.ask_again(RepeatedResponses { from: number, at: self.last_time });
         }
         self.go_back(number);
-        [cause, Some(RecoveryKind::SentAgain)]
+        [cause, Some(RecoveryKind::Retransmitted)]
     }
 
     /// Takes a request that is captured for the first time, after a later one. Such a request is a retransmission,
     /// unless it may just be late.
-    pub(super) fn filling(&mut self, number: u64, silence: u64, late: &Lateness) -> Option<Signs> {
+    pub(super) fn filling(&mut self, number: u64, silence: u64, late: &Lateness) -> Option<Indications> {
         if !self.may_answer(number, late) && silence < SILENCE {
             self.late = Some(number);
             return None;
@@ -134,14 +134,14 @@ impl RequestStream {
     /// Returns true if the other end may repeat at `now` an acknowledgement sent at `since`.
     pub(super) fn is_acknowledged_again(&self, packet: &Transport<'_>, since: Time, now: Time) -> bool {
         let number = extend(self.next, packet.sequence);
-        let is_sent_again = self.went_back > since && self.went_back_to <= number;
+        let is_retransmission = self.went_back > since && self.went_back_to <= number;
         match packet.syndrome {
             // A receiver reports a gap once. When the packet has come, it can only be another one that is missing.
             Some(Syndrome::SequenceError | Syndrome::Failed(_)) => false,
             // No sender retransmits the packet before that.
-            Some(Syndrome::NotReady { wait }) => is_sent_again && now.0 >= since.0.saturating_add(wait),
+            Some(Syndrome::NotReady { wait }) => is_retransmission && now.0 >= since.0.saturating_add(wait),
             // Packets that are retransmitted are acknowledged again, each of them, in the same words.
-            _ => is_sent_again || now.0.saturating_sub(self.went_back.0) < SILENCE,
+            _ => is_retransmission || now.0.saturating_sub(self.went_back.0) < SILENCE,
         }
     }
 
@@ -205,14 +205,14 @@ impl RequestStream {
     }
 
     /// Returns the indications in a response that is captured again (`is_seen`), or after a later one.
-    pub(super) fn response(&mut self, number: u64, is_seen: bool, time: Time) -> Signs {
+    pub(super) fn response(&mut self, number: u64, is_seen: bool, time: Time) -> Indications {
         let is_asked = self.asked_again(number).is_some_and(|at| time >= at);
         match (is_seen, is_asked) {
-            (true, true) => [None, Some(RecoveryKind::SentAgain)],
+            (true, true) => [None, Some(RecoveryKind::Retransmitted)],
             (true, false) => {
                 // The capture lacks the request that asked for it.
                 self.ask_again(RepeatedResponses { from: number, at: time });
-                [Some(RecoveryKind::CauseNotSeen), Some(RecoveryKind::SentAgain)]
+                [Some(RecoveryKind::CauseNotSeen), Some(RecoveryKind::Retransmitted)]
             }
             (false, true) => {
                 let is_replaced = self.responded.is_some_and(|(last, at)| last > number && at <= time);

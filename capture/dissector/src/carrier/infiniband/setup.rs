@@ -8,20 +8,20 @@ use crate::link::{Address, Carrier};
 /// The most connection requests that wait for their answer.
 const PENDING: usize = 256;
 
-/// The set-ups of which only one message was seen.
+/// The setups of which only one message was seen.
 #[derive(Debug, Default)]
-pub(super) struct SetUps {
-    pending: Vec<SetUp>,
+pub(super) struct PendingSetups {
+    pending: Vec<PendingSetup>,
 }
 
 /// Frames that were seen of the setup of a connection: a request, a reply, or both.
 #[derive(Debug)]
-pub(super) struct SetUp {
+pub(super) struct PendingSetup {
     pub(super) active: Address,
     pub(super) passive: Address,
     pub(super) carrier: Carrier,
-    pub(super) request: Option<SetUpHalf>,
-    pub(super) reply: Option<SetUpHalf>,
+    pub(super) request: Option<SetupHalf>,
+    pub(super) reply: Option<SetupHalf>,
     pub(super) service: Option<u64>,
     pub(super) mtu: Option<u32>,
     /// Nanoseconds that both ends wait for an acknowledgement, at least.
@@ -46,7 +46,7 @@ pub(super) enum Receipt {
 
 /// Statements of an end about itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SetUpHalf {
+pub(super) struct SetupHalf {
     pub(super) queue_pair: u32,
     pub(super) sequence: u32,
     pub(super) announced: Announced,
@@ -62,18 +62,18 @@ pub(super) enum Seen {
     ReplyOnly,
 }
 
-impl SetUps {
+impl PendingSetups {
     /// Removes the setup with this name of the active end, if this part of the setup was seen.
-    pub(super) fn take_set_up(&mut self, active: Address, name: u32, seen: Seen) -> Option<SetUp> {
-        let is_seen = |set_up: &SetUp| set_up.request.is_some() == (seen == Seen::Request);
-        let is_named = |set_up: &SetUp| set_up.active == active && set_up.name == name;
+    pub(super) fn take_set_up(&mut self, active: Address, name: u32, seen: Seen) -> Option<PendingSetup> {
+        let is_seen = |set_up: &PendingSetup| set_up.request.is_some() == (seen == Seen::Request);
+        let is_named = |set_up: &PendingSetup| set_up.active == active && set_up.name == name;
         let place = self.pending.iter().position(|set_up| is_named(set_up) && is_seen(set_up))?;
         Some(self.pending.swap_remove(place))
     }
 
     /// Takes a setup that names the queue pair of one of these flows.
-    pub(super) fn take_for(&mut self, flows: [Option<Flow>; 2]) -> Option<SetUp> {
-        let is_for = |set_up: &SetUp| flows.into_iter().flatten().any(|flow| set_up.concerns(flow));
+    pub(super) fn take_for(&mut self, flows: [Option<Flow>; 2]) -> Option<PendingSetup> {
+        let is_for = |set_up: &PendingSetup| flows.into_iter().flatten().any(|flow| set_up.concerns(flow));
         let place = self.pending.iter().position(is_for)?;
         Some(self.pending.swap_remove(place))
     }
@@ -87,19 +87,19 @@ impl SetUps {
     }
 
     /// Keeps a setup; if there are too many, returns the oldest.
-    pub(super) fn add_set_up(&mut self, set_up: SetUp) -> Option<SetUp> {
+    pub(super) fn add_set_up(&mut self, set_up: PendingSetup) -> Option<PendingSetup> {
         let oldest = (self.pending.len() == PENDING).then(|| self.pending.remove(0));
         self.pending.push(set_up);
         oldest
     }
 
-    /// Takes all set-ups.
-    pub(super) fn take_all(&mut self) -> Vec<SetUp> {
+    /// Takes all setups.
+    pub(super) fn take_all(&mut self) -> Vec<PendingSetup> {
         core::mem::take(&mut self.pending)
     }
 }
 
-impl SetUp {
+impl PendingSetup {
     /// Creates a setup of which nothing but the ends and the name of the active end is known.
     pub(super) const fn new(active: Address, passive: Address, carrier: Carrier, name: u32) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl SetUp {
 
     /// Returns true if the flow goes to a queue pair that this setup names.
     fn concerns(&self, flow: Flow) -> bool {
-        let names = |half: Option<SetUpHalf>, source, destination| {
+        let names = |half: Option<SetupHalf>, source, destination| {
             half.is_some_and(|half| flow == Flow { source, destination, queue_pair: half.queue_pair })
         };
         names(self.request, self.passive, self.active) || names(self.reply, self.active, self.passive)

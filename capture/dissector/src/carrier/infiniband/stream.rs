@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
-use super::reorder_buffer::{Arrival, HeldPacket, Packets, RepeatedResponses};
+use super::reorder_buffer::{Arrival, BufferedPacket, Packets, RepeatedResponses};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::operation::{OperationKind, Progress};
@@ -310,7 +310,7 @@ impl RequestStream {
 
     /// Returns true if a buffered request has to wait because an earlier request is missing. With false, the request
     /// may have to wait for another reason.
-    pub(super) fn has_gap_before(&self, held: &HeldPacket) -> bool {
+    pub(super) fn has_gap_before(&self, held: &BufferedPacket) -> bool {
         let ahead = |next: u64| extend(Some(next), (held.number & 0xff_ffff) as u32).wrapping_sub(next);
         let is_numbered = self.unmeasured.is_none() && self.answered.is_none() && !self.guessed;
         held.is_request

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::transport::{PacketKind, Transport};
-use crate::carrier::copies::PacketCapture;
+use crate::carrier::duplicates::PacketCapture;
 use crate::link::Carrier;
 
 /// The most packets that wait for a flow's counterpart.

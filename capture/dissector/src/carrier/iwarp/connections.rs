@@ -8,16 +8,16 @@
 use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
-use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
+use super::tcp::{Piece, Reassembly, StreamStep, TcpIndication};
 use crate::carrier::acknowledgement::{Acknowledgement, AcknowledgementOrder};
 use crate::carrier::connection::{
     Announced, CarrierTerms, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, MpaTerms, RequestTimes,
     Shown, port_service,
 };
-use crate::carrier::copies::{PacketCapture, RecentPackets, SentPacket};
+use crate::carrier::duplicates::{PacketCapture, RecentPackets, SentPacket};
 use crate::carrier::handler::{CongestionSign, Handler, release_excess};
 use crate::carrier::operation::{Operation, OperationKind, Origin, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::Sign;
+use crate::carrier::recovery::Indication;
 use crate::carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 use crate::carrier::table::Table;
 use crate::link::{Address, Carrier, TcpSegment};
@@ -87,9 +87,9 @@ struct TcpEntry<S> {
 
 /// An indication of loss, with the sender and frame of the segment.
 #[derive(Clone, Copy, Debug)]
-struct EarlySign {
+struct EarlyIndication {
     by: Origin,
-    sign: TcpSign,
+    sign: TcpIndication,
 }
 
 /// A connection above TCP.
@@ -98,8 +98,8 @@ struct IwarpConnection<S> {
     connection: Connection,
     /// Session, once there is something to report.
     session: Option<S>,
-    /// Signs of loss that came before the session.
-    early: Vec<EarlySign>,
+    /// Indications of loss that came before the session.
+    early: Vec<EarlyIndication>,
     /// For each end, the last packet before the session that was captured after an acknowledgement of the packet, and
     /// the number of such packets.
     late: Sides<Option<(Stamp, AcknowledgementOrder)>>,
@@ -285,7 +285,7 @@ impl<S> Connections<S> {
             path_mtu: None,
             ack_timeout: None,
             terms: Sides::default(),
-            set_up: false,
+            setup_captured: false,
             paired: true,
             disconnected: None,
         };
@@ -386,7 +386,7 @@ impl<S> TcpEntry<S> {
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
         let IwarpConnection { session, early, framings, .. } = &self.known;
         let session = session.as_ref().map_or(0, |session| handler.session_octets(session));
-        let signs = early.len() * size_of::<EarlySign>();
+        let signs = early.len() * size_of::<EarlyIndication>();
         let now = self.reassembly.buffered_octets()
             + framings.active.buffered_octets()
             + framings.passive.buffered_octets()
@@ -451,7 +451,7 @@ impl<S> IwarpConnection<S> {
             }
             StreamStep::Recovery(by, sign) if self.session.is_none() => {
                 if self.early.len() < EARLY {
-                    self.early.push(EarlySign { by: *by, sign: *sign });
+                    self.early.push(EarlyIndication { by: *by, sign: *sign });
                 }
             }
             StreamStep::Recovery(by, sign) => self.sign(*by, *sign, sink),
@@ -522,10 +522,15 @@ impl<S> IwarpConnection<S> {
     }
 
     /// Passes on a indication of loss.
-    fn sign<H: Handler<Session = S>>(&mut self, by: Origin, sign: TcpSign, sink: &mut IwarpSink<'_, H>) {
-        let TcpSign { of, places, kind, missing } = sign;
-        let kind =
-            OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None, missing };
+    fn sign<H: Handler<Session = S>>(&mut self, by: Origin, sign: TcpIndication, sink: &mut IwarpSink<'_, H>) {
+        let TcpIndication { of, places, kind, missing } = sign;
+        let kind = OperationKind::Indication {
+            of,
+            place: places.first,
+            sign: Indication::Recovery(kind),
+            operation: None,
+            missing,
+        };
         self.report(by, places, kind, sink);
     }
 
@@ -538,7 +543,7 @@ impl<S> IwarpConnection<S> {
                     sink.handler.acknowledged_early(session, Origin { from, stamp: *stamp }, *order);
                 }
             }
-            for EarlySign { by, sign } in core::mem::take(&mut self.early) {
+            for EarlyIndication { by, sign } in core::mem::take(&mut self.early) {
                 self.sign(by, sign, sink);
             }
         }
@@ -585,7 +590,7 @@ impl<S> IwarpConnection<S> {
             let (asked, is_for_rpc) = (connection.asked, has_private_data);
             sink.handler.rejected(Rejected { stamp, from, to, service, kind, asked, has_private_data, is_for_rpc });
         } else if self.said.active.is_some() && self.said.passive.is_some() {
-            (connection.set_up, connection.established) = (true, setup.is_reply.then_some(stamp));
+            (connection.setup_captured, connection.established) = (true, setup.is_reply.then_some(stamp));
             self.begin_session(sink);
         }
     }

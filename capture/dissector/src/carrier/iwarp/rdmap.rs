@@ -288,8 +288,8 @@ mod tests {
                     OperationKind::ReadRequest { request, length, .. } => format!("Request {request} for {length}"),
                     OperationKind::ReadResponse { request, at, .. } => format!("Response {request} at {at}"),
                     OperationKind::Lost => "Lost".to_owned(),
-                    OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } => {
-                        "Sign".to_owned()
+                    OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Indication { .. } => {
+                        "Indication".to_owned()
                     }
                 },
                 Did::Terminate(_) => "Terminate".to_owned(),

@@ -4,7 +4,7 @@
 //! 5681 section 3.2, RFC 6675 section 2), or because no acknowledgement came in time (RFC 6298).
 
 use crate::carrier::operation::Places;
-use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
+use crate::carrier::recovery::{Indications, RecoveryKind, SILENCE, TIMER};
 use crate::file::Time;
 
 /// Duplicate acknowledgements that make TCP retransmit a segment (RFC 5681 section 3.2). With fewer, segments may just have come
@@ -202,13 +202,13 @@ impl Again {
     }
 
     /// A segment of what was captured before.
-    pub(super) fn copy(&mut self, segment: Places, waited: Waited) -> Signs {
-        [self.go_back(segment, waited), Some(RecoveryKind::SentAgain)]
+    pub(super) fn copy(&mut self, segment: Places, waited: Waited) -> Indications {
+        [self.go_back(segment, waited), Some(RecoveryKind::Retransmitted)]
     }
 
     /// Takes a segment that is captured for the first time, after a later one. Such a segment is a retransmission,
     /// unless it may just be late; `is_again` says so if the segment itself shows that.
-    pub(super) fn filling(&mut self, segment: Places, waited: Waited, is_again: Option<bool>) -> Option<Signs> {
+    pub(super) fn filling(&mut self, segment: Places, waited: Waited, is_again: Option<bool>) -> Option<Indications> {
         let may_answer = || self.may_answer(segment.first, waited.reaction) || waited.silence >= SILENCE;
         if !is_again.unwrap_or_else(may_answer) {
             let before = self.late.filter(|late| late.end > self.progress.0).unwrap_or(segment);

@@ -18,9 +18,9 @@ use crate::carrier::acknowledgement::{
     Acknowledgement, AcknowledgementOrder, Acknowledgements, AwaitedAcknowledgements, EARLY,
 };
 use crate::carrier::connection::Counts;
-use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets, SentPacket};
+use crate::carrier::duplicates::{Duplicates, Need, REPEATED, RecentPackets, SentPacket};
 use crate::carrier::operation::{CutOctets, Origin, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{Backfill, MissingPacket, RecoveryKind, Signs};
+use crate::carrier::recovery::{Backfill, Indications, MissingPacket, RecoveryKind};
 use crate::file::Time;
 use crate::link::TcpSegment;
 
@@ -71,7 +71,7 @@ pub(super) enum StreamStep<'a> {
     /// This many of an end's next octets are not in the capture.
     Lost(Origin, u64),
     /// A segment of an end shows a loss.
-    Recovery(Origin, TcpSign),
+    Recovery(Origin, TcpIndication),
     /// A segment of an end brings octets in these places, from before what was captured already.
     Backfill(Origin, Places, Backfill),
     /// By a segment, an end has reported often enough that the other end's octets from this place on were lost.
@@ -85,13 +85,13 @@ pub(super) enum StreamStep<'a> {
 
 /// An indication of loss.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TcpSign {
+pub(super) struct TcpIndication {
     /// Sender of the octets concerned.
     pub(super) of: Side,
     /// Places of these octets.
     pub(super) places: Places,
     pub(super) kind: RecoveryKind,
-    /// Copies of these octets, if the receiver reports them as missing.
+    /// Duplicates of these octets, if the receiver reports them as missing.
     pub(super) missing: Option<MissingPacket>,
 }
 
@@ -179,7 +179,7 @@ pub(super) struct Reassembly {
     streams: Sides<TcpStream>,
     /// Counts by sender.
     pub(super) counts: Sides<Counts>,
-    copies: Sides<Copies>,
+    copies: Sides<Duplicates>,
     /// Number of buffered pieces, and of their octets.
     held: BufferUse,
     arrivals: u64,
@@ -234,7 +234,7 @@ impl Reassembly {
         self.streams.get_mut(by.other()).awaited.take_changed()
     }
 
-    /// Returns the time of an earlier capture of a segment, if this is a duplicate that nobody retransmitted. Copies
+    /// Returns the time of an earlier capture of a segment, if this is a duplicate that nobody retransmitted. Duplicates
     /// are counted, and then left out.
     pub(super) fn original(
         &mut self,
@@ -462,11 +462,11 @@ impl Reassembly {
     }
 
     /// Counts the indications in a segment, and passes them on.
-    fn show(&mut self, piece: &Piece<'_>, signs: Signs, out: &mut impl FnMut(StreamStep<'_>)) {
+    fn show(&mut self, piece: &Piece<'_>, signs: Indications, out: &mut impl FnMut(StreamStep<'_>)) {
         self.streams.get_mut(piece.from).awaited.forget();
         for kind in signs.into_iter().flatten() {
             self.counts.get_mut(piece.from).recover(kind);
-            let sign = TcpSign { of: piece.from, places: piece.places(), kind, missing: None };
+            let sign = TcpIndication { of: piece.from, places: piece.places(), kind, missing: None };
             out(StreamStep::Recovery(piece.origin(), sign));
         }
     }
@@ -497,7 +497,7 @@ impl Reassembly {
             self.counts.get_mut(from).recover(kind);
             let missing = Some(self.streams.get(of).missing_octet(hole));
             let places = Places { first: hole, end: beyond.unwrap_or(hole + 1) };
-            out(StreamStep::Recovery(origin, TcpSign { of, places, kind, missing }));
+            out(StreamStep::Recovery(origin, TcpIndication { of, places, kind, missing }));
         }
         if is_lost {
             out(StreamStep::Missing(origin, received));
@@ -706,7 +706,7 @@ impl<'a> Piece<'a> {
 }
 
 /// Returns true if a time-out is the cause that a segment shows.
-fn is_timed_out(signs: &Signs) -> bool {
+fn is_timed_out(signs: &Indications) -> bool {
     matches!(signs, [Some(RecoveryKind::TimedOut { .. }), _])
 }
 
@@ -870,7 +870,7 @@ mod tests {
             let Content::Tcp(segment) = decode(&frame) else { panic!("TCP") };
             let origin = Origin { from: *from, stamp: Stamp { frame: 1, time } };
             reassembly.segment(origin, &segment, &mut |step| {
-                if let StreamStep::Recovery(_, TcpSign { kind, .. }) = step {
+                if let StreamStep::Recovery(_, TcpIndication { kind, .. }) = step {
                     kinds.push(kind);
                 }
             });
@@ -893,8 +893,8 @@ mod tests {
             data(1004, 120),
             data(1009, 112),
         ]);
-        use RecoveryKind::{SentAgain, SequenceError};
-        assert_eq!(shown, [SequenceError, SentAgain, SentAgain]);
+        use RecoveryKind::{Retransmitted, SequenceError};
+        assert_eq!(shown, [SequenceError, Retransmitted, Retransmitted]);
     }
 
     #[test]
@@ -906,7 +906,7 @@ mod tests {
             (210, RecoveryKind::TimedOut { silence: 210_000_000 }),
         ] {
             let shown = shown(&[data(1000, 100), data(1000 + silence, 100)]);
-            assert_eq!(shown, [cause, RecoveryKind::SentAgain]);
+            assert_eq!(shown, [cause, RecoveryKind::Retransmitted]);
         }
         // The requested octets are lost again. Then those behind them are retransmitted, some with each acknowledgement.
         let shown = shown(&[
@@ -920,8 +920,8 @@ mod tests {
             data(1351, 108),
         ]);
         let timed_out = RecoveryKind::TimedOut { silence: 249_000_000 };
-        use RecoveryKind::{SentAgain, SequenceError};
-        assert_eq!(shown, [SequenceError, SentAgain, timed_out, SentAgain, SentAgain]);
+        use RecoveryKind::{Retransmitted, SequenceError};
+        assert_eq!(shown, [SequenceError, Retransmitted, timed_out, Retransmitted, Retransmitted]);
     }
 
     /// RFC 5681 section 2, and RFC 6582 section 3.2.
@@ -944,8 +944,8 @@ mod tests {
             acknowledges(512, 104, ""),
             data(1003, 104),
         ]);
-        use RecoveryKind::{SentAgain, SequenceError};
-        assert_eq!(shown, [SequenceError, SentAgain, SentAgain]);
+        use RecoveryKind::{Retransmitted, SequenceError};
+        assert_eq!(shown, [SequenceError, Retransmitted, Retransmitted]);
     }
 
     /// A receiver that uses selective acknowledgements has no gap where none is reported: such a duplicate answers
@@ -955,7 +955,7 @@ mod tests {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         let lacks = (1001, Passive, [500, 100], &[[108, 112]][..], "");
         let again = (1004, Passive, [500, 112], &[][..], "");
-        use RecoveryKind::{SentAgain, SequenceError};
+        use RecoveryKind::{Retransmitted, SequenceError};
         let found = shown(&[
             data(1000, 100),
             data(1000, 104),
@@ -970,7 +970,7 @@ mod tests {
             again,
             data(1005, 112),
         ]);
-        assert_eq!(found, [SequenceError, SentAgain, SentAgain, SentAgain]);
+        assert_eq!(found, [SequenceError, Retransmitted, Retransmitted, Retransmitted]);
     }
 
     /// The sender had not yet got the acknowledgement.
@@ -980,7 +980,7 @@ mod tests {
         for (acknowledged, expected) in [(100, vec![RecoveryKind::CauseNotSeen]), (104, vec![])] {
             let acknowledgement = (1001, Passive, [500, acknowledged], &[][..], "");
             let found = shown(&[data(1000, 100), data(1000, 104), acknowledgement, data(1002, 100)]);
-            assert_eq!(found, [expected, vec![RecoveryKind::SentAgain]].concat());
+            assert_eq!(found, [expected, vec![RecoveryKind::Retransmitted]].concat());
         }
     }
 
@@ -989,14 +989,14 @@ mod tests {
     fn a_sender_that_goes_on_before_its_timer_was_acknowledged() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         let timed_out = |silence: u64| RecoveryKind::TimedOut { silence: silence * 1_000_000 };
-        use RecoveryKind::SentAgain;
+        use RecoveryKind::Retransmitted;
         for (time, sequence, expected) in [
-            (1240, 104, vec![SentAgain]),
-            (1240, 100, vec![timed_out(40), SentAgain]),
-            (1600, 104, vec![timed_out(400), SentAgain]),
+            (1240, 104, vec![Retransmitted]),
+            (1240, 100, vec![timed_out(40), Retransmitted]),
+            (1600, 104, vec![timed_out(400), Retransmitted]),
         ] {
             let found = shown(&[data(1000, 100), data(1000, 104), data(1200, 100), data(time, sequence)]);
-            assert_eq!(found, [vec![timed_out(200), SentAgain], expected].concat(), "{time}");
+            assert_eq!(found, [vec![timed_out(200), Retransmitted], expected].concat(), "{time}");
         }
     }
 

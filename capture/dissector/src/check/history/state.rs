@@ -59,9 +59,9 @@ impl History {
         let Sides { active, passive } = connection.ends;
         Self {
             ends: Sides { active: active.address, passive: passive.address },
-            announced: connection.set_up.then_some(connection.announced),
-            set_up: connection.set_up,
-            client: connection.set_up.then_some(Side::Active),
+            announced: connection.setup_captured.then_some(connection.announced),
+            set_up: connection.setup_captured,
+            client: connection.setup_captured.then_some(Side::Active),
             agreement: connection.agreement(),
             invalidation: invalidation(connection),
             spoke: false,

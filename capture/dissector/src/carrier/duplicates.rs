@@ -114,7 +114,7 @@ struct EarlierPacket {
 
 /// Per-end state about copies of packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Copies {
+pub(super) struct Duplicates {
     packets: u32,
     copies: u32,
     /// The number of the packet whose copy came last.
@@ -127,7 +127,7 @@ pub(super) struct Copies {
     keeps_identification: bool,
     /// Usual number of nanoseconds between a packet and the duplicate: fewer than `FAR`.
     apart: u32,
-    /// Copies in a row that came earlier or later.
+    /// Duplicates in a row that came earlier or later.
     unusual: u32,
 }
 
@@ -152,8 +152,8 @@ impl RecentPackets {
         &mut self,
         content: u64,
         captured: PacketCapture,
-        end: &mut Copies,
-        others: impl Fn() -> Copies,
+        end: &mut Duplicates,
+        others: impl Fn() -> Duplicates,
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
         if self.add_packet(content, captured, end) {
@@ -172,7 +172,7 @@ impl RecentPackets {
     /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if the packet was
     /// added.
     #[inline]
-    pub(super) fn add_packet(&mut self, content: u64, captured: PacketCapture, end: &mut Copies) -> bool {
+    pub(super) fn add_packet(&mut self, content: u64, captured: PacketCapture, end: &mut Duplicates) -> bool {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
         }
@@ -190,7 +190,7 @@ impl RecentPackets {
 impl RecentPacket {
     /// The next packet of this `end`.
     #[inline]
-    fn new(content: u64, captured: PacketCapture, end: &mut Copies) -> Self {
+    fn new(content: u64, captured: PacketCapture, end: &mut Duplicates) -> Self {
         let PacketCapture { stamp: Stamp { time, .. }, sighting: Sighting { identification, point, .. } } = captured;
         end.send(identification);
         Self { content, time, points: [point; 2], number: end.packets, copies: 0, earlier: None }
@@ -201,8 +201,8 @@ impl RecentPacket {
     fn repeated_by(
         &mut self,
         captured: PacketCapture,
-        end: &mut Copies,
-        others: impl Fn() -> Copies,
+        end: &mut Duplicates,
+        others: impl Fn() -> Duplicates,
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
         let PacketCapture { stamp: Stamp { time, .. }, sighting: Sighting { identification, point, .. } } = captured;
@@ -248,7 +248,7 @@ impl RecentPacket {
 
     /// Returns true if a packet with the same identification is a duplicate, although a long time has passed: a host
     /// gives a retransmission another identification, unless this `end` is known to keep the old one.
-    fn is_identified_later(&self, age: u64, need: Need, end: &Copies, others: impl Fn() -> Copies) -> bool {
+    fn is_identified_later(&self, age: u64, need: Need, end: &Duplicates, others: impl Fn() -> Duplicates) -> bool {
         let is_followed = end.is_followed() || end.copies == 0 && self.number <= FIRST && others().is_followed();
         let is_next = self.copies == 0 && end.is_soon(self.number) && is_followed;
         age < FAR
@@ -263,7 +263,7 @@ impl RecentPacket {
     }
 }
 
-impl Copies {
+impl Duplicates {
     /// The identification of the packet that was sent last; 0 if no packet had one.
     pub(super) const fn identification(&self) -> u16 {
         self.identification

@@ -10,14 +10,14 @@ const NAMED: usize = 8;
 /// RPCs that began before a window and ended after the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Throughout {
+pub struct SpanningRpcs {
     /// Number of the RPCs.
     pub rpcs: u64,
     /// Frames of their calls, the first eight.
     pub frames: Vec<u64>,
 }
 
-impl Throughout {
+impl SpanningRpcs {
     /// Takes a selected RPC.
     pub fn add_rpc(&mut self, rpc: &impl SelectableRpc, window: Window) {
         if !window.is_within(rpc.span()) {
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn frames_are_named_up_to_a_bound() {
-        let of = |frames: &[u64], rpcs| Throughout { rpcs, frames: frames.to_vec() }.sentence();
+        let of = |frames: &[u64], rpcs| SpanningRpcs { rpcs, frames: frames.to_vec() }.sentence();
         assert_eq!(of(&[], 0), None);
         assert_eq!(of(&[7], 1).as_deref(), Some("1 RPC in flight throughout: frame 7"));
         assert_eq!(of(&[1173, 1169], 2).as_deref(), Some("2 RPCs in flight throughout: frames 1169 and 1173"));

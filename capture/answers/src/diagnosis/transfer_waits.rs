@@ -7,7 +7,7 @@ use super::tally::{RpcSubject, Tally};
 
 /// Times for which data by RDMA was held up.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HeldUp {
+pub(super) struct TransferWaits {
     /// Pauses of the requester in sending data, and of the responder.
     pub(super) requester_paused: Tally,
     pub(super) responder_paused: Tally,
@@ -67,7 +67,7 @@ pub(super) struct DataWaits {
     pub(super) responder: Address,
 }
 
-impl HeldUp {
+impl TransferWaits {
     /// Adds the waits of an RPC, and their causes to `causes`.
     pub(super) fn add_waits(&mut self, waits: &DataWaits, subject: impl Fn() -> RpcSubject, causes: &mut RpcCauses) {
         let DataWaits { read, written, requester, responder } = *waits;
