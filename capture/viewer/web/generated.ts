@@ -443,7 +443,7 @@ export interface Finding {
   readonly offset_octets: number | null;
   readonly section: string;
   readonly message: string;
-  readonly known: string | null;
+  readonly deviation_of: string | null;
   readonly in_baseline: boolean;
   readonly capture_file?: string;
 }
