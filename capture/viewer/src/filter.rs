@@ -14,11 +14,8 @@ use crate::part::Part;
 use crate::row::{Kind, Row};
 
 /// Words without a value, with the RPCs that each selects.
-pub(crate) const FLAGS: [(&str, &str); 3] = [
-    ("failed", "RPCs with an error"),
-    ("waiting", "calls without a reply"),
-    ("resent", "RPCs with retransmissions"),
-];
+pub(crate) const FLAGS: [(&str, &str); 3] =
+    [("failed", "RPCs with an error"), ("waiting", "calls without a reply"), ("resent", "RPCs with retransmissions")];
 
 /// Words with a value, and the option of the command line that each is.
 pub(crate) const KEYS: [(&str, &str); 12] = [

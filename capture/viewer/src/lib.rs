@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod capture_files;
+mod diagnosis_words;
 mod explaining;
 mod fields;
 mod filter;
@@ -28,7 +29,6 @@ mod reading;
 mod record_schemas;
 mod row;
 mod saving;
-mod diagnosis_words;
 mod source;
 mod table;
 mod timeline;
@@ -45,12 +45,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
+use diagnosis_words::ShownDiagnosis;
 use explaining::Explaining;
 use filter::{FLAGS, KEYS};
 use query::Query;
 use reading::Reading;
 use saving::{Format, Saving};
-use shown::ShownDiagnosis;
 use source::Source;
 
 /// Opens a capture again, for another pass.

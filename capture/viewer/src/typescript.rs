@@ -10,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+use crate::diagnosis_words::ShownDiagnosis;
 use crate::explaining::Explained;
 use crate::findings::{self, ShownFindings};
 use crate::groups::{self, ShownGroup};
@@ -18,7 +19,6 @@ use crate::notable::{Notable, Stepped};
 use crate::query::Query;
 use crate::reading::Progress;
 use crate::saving::Format;
-use crate::diagnosis_words::ShownDiagnosis;
 use crate::table::{self, ShownRow};
 use crate::timeline::Timeline;
 

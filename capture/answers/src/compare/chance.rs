@@ -40,7 +40,7 @@ impl Chance {
         self.is_within(Limit(SIGNIFICANT))
     }
 
-    /// `true` if a difference counts as real among several tests with this limit.
+    /// Returns true if a difference counts as real among several tests with this limit.
     pub(crate) fn is_within(self, limit: Limit) -> bool {
         self.0.is_some_and(|probability| probability <= limit.0)
     }

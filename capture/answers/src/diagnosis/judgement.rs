@@ -56,7 +56,7 @@ impl EndNames {
     }
 }
 
-/// `true` if a part is at least `percent` of a whole.
+/// Returns true if a part is at least `percent` of a whole.
 pub(super) const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
 }
@@ -75,7 +75,7 @@ impl Judgement<'_> {
         both_ends.seen().filter(|_| is_whole && is_part(both_ends.rpcs, MOST, self.waits.rpcs))
     }
 
-    /// True if a cause is reported: `rpcs` are affected, and are enough, or the affected RPCs of the whole capture are.
+    /// Returns true if a cause is reported: `rpcs` are affected, and are enough, or the affected RPCs of the whole capture are.
     pub(super) fn stands_out(&self, cause: Cause, rpcs: u64, is_enough: bool) -> bool {
         is_enough || rpcs > 0 && self.context.is_some_and(|context| context.causes.contains(cause))
     }

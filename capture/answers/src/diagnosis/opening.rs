@@ -114,6 +114,9 @@ impl PlainCause {
                 Self::slow("OWNER was late to hand over files that others asked for", "Look at OWNER.")
             }
             Cause::ResponderSlow => Self::slow("OWNER took long to answer", "Look at OWNER: disks and load."),
+            Cause::Outlier => {
+                Self::slow("one of several is much slower than the others", "Look at the one that is named below.")
+            }
             Cause::RequesterSlow => {
                 Self::slow("OWNER took long to send data, or to fetch an answer", "Look at OWNER: its load.")
             }

@@ -444,7 +444,7 @@ impl TopReport {
         path.unwrap_or_else(|| file.shown_name())
     }
 
-    /// `true` if another row has the same path.
+    /// Returns true if another row has the same path.
     fn is_ambiguous(&self, path: &str) -> bool {
         let is_same = |(key, _): &&(TopKey, TopCounts)| matches!(key, TopKey::Name(other) if self.path(other) == path);
         self.rows.iter().filter(is_same).nth(1).is_some()
