@@ -1,10 +1,10 @@
 //! Procedure and outcome of an RPC, in words.
 
 use rpcrdma_dissector::nfs::{self, Callback, CompoundOperation, Procedure};
-use rpcrdma_dissector::{NotTimed, Rpc, Status, Transaction, Waiting};
+use rpcrdma_dissector::{NotTimed, PromiseKind, Rpc, Status, Transaction, Waiting};
 
 use crate::format::line::{DIM, FAULT, WARNING};
-use crate::tries;
+use crate::{promises, tries};
 
 /// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the operations before the main one are left out.
 pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
@@ -87,7 +87,10 @@ pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> 
         Some(other) => notes.push((WARNING, other.name().to_owned())),
     }
     notes.extend(tries::note(transaction).map(|note| (WARNING, note)));
+    notes.extend(transaction.keeps.iter().map(|promise| (WARNING, promises::kept(promise))));
+    let is_copy = transaction.opens == Some(PromiseKind::Copy);
     let more = [
+        (is_copy, DIM, "asynchronous"),
         (transaction.phases == Err(NotTimed::ArrivalUnknown), WARNING, "end unknown"),
         (transaction.reverse, DIM, "reverse"),
         (transaction.callback == Callback::Guessed, DIM, "program guessed"),

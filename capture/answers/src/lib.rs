@@ -33,12 +33,14 @@ pub mod gaps;
 pub mod lines;
 mod name_counts;
 mod operation_name;
+mod promises;
 mod small_map;
 mod tries;
 mod unanswered;
 mod user;
 
 pub use operation_name::OperationName;
+pub use promises::{LongestPromise, OldestPromise, PromiseStatistics};
 pub use record::JsonRecord;
 // Types of the dissector are in signatures here.
 pub use rpcrdma_dissector;

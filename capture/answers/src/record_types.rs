@@ -9,7 +9,7 @@ use crate::events::RecoveredObject;
 use crate::explain::ExplainedObject;
 use crate::findings::{FindingObject, RuleTotals};
 use crate::messages::{HeaderObject, MessageObject, TerminateObject};
-use crate::pending::PendingObject;
+use crate::pending::{PendingObject, PromiseObject};
 use crate::record::JsonRecord;
 use crate::record::RecordObject;
 use crate::stats::{IntervalStatistics, Statistics};
@@ -53,6 +53,7 @@ record_types! {
     "terminate": TerminateObject<'_>,
     "transaction": TransactionObject<'_>,
     "pending": PendingObject<'_>,
+    "promise": PromiseObject<'_>,
     "event": RecoveredObject<'_>,
     "connection": ConnectionObject<'_>,
     "address_move": AddressMoveObject<'_>,

@@ -24,6 +24,7 @@ use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
+use crate::mount::promises::Promises;
 use crate::mount::{Ends, Mounts, RepeatedCall};
 use crate::rpc::call_content::CallContent;
 use crate::rpc::message::Message;
@@ -207,6 +208,7 @@ struct DissectorState {
     set_backs: SetBacks,
     neighbours: Neighbours,
     mounts: Mounts,
+    promises: Promises,
     /// Frames of priority-based flow control that pause a port.
     port_pauses: u32,
     summary: Summary,
@@ -381,7 +383,15 @@ impl Dissector {
 
     /// The next event.
     pub fn event(&mut self) -> Option<Event> {
-        self.state.events.pop_front()
+        let DissectorState { events, promises, is_finished, .. } = &mut self.state;
+        let mut event = events.pop_front();
+        match &mut event {
+            Some(Event::Transaction(transaction)) => promises.take_rpc(transaction),
+            Some(Event::Connection(report)) => promises.note_gaps(report),
+            None if *is_finished => return promises.release_open().map(Event::Promise),
+            _ => {}
+        }
+        event
     }
 
     /// Records steps of the capture's clock in the [`Summary`]. A [`Capture`](crate::Capture) counts the steps while

@@ -13,6 +13,7 @@ use crate::rpc::both_ends::BothEnds;
 use crate::rpc::credits::{CreditTimes, CreditUse};
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
+use crate::rpc::promise::Promise;
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 use crate::rpc::waiting::WaitEnd;
 
@@ -34,6 +35,8 @@ pub enum Event {
     UnansweredRequest(UnansweredRequest),
     /// An IP address moved to another MAC address.
     AddressMoved(AddressMoved),
+    /// A promise above RPC of which the capture shows no end. Given at the end of the capture.
+    Promise(Box<Promise>),
     /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
     Terminated(Terminated),
     /// Something was lost in transit, or seemed to be. Given if

@@ -85,7 +85,7 @@ pub use input::values;
 pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession, Other};
 
 pub use rpc::activity::{IdleTime, MessageTimes};
-pub use rpc::arguments::OperationArguments;
+pub use rpc::arguments::{CopyResults, OffloadProgress, Offloaded, OperationArguments};
 pub use rpc::both_ends::{BothEnds, EndLatencies};
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::data_times::{CongestionSigns, DataTimes, SenderTimes};
@@ -95,6 +95,7 @@ pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, 
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::place::{CapturedAt, PlaceKnown};
+pub use rpc::promise::{DelegationHolder, Promise, PromiseEnd, PromiseKind, PromiseUnknown};
 pub use rpc::properties::{Direction, Rpc, Security, Status, Walked};
 pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, TimeOut};

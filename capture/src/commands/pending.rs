@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use rpcrdma_answers::format::number::counted;
 use rpcrdma_answers::format::time::ShownTimes;
-use rpcrdma_answers::pending::{self, Pending, PendingCall, PendingObject};
+use rpcrdma_answers::pending::{self, Pending, PendingCall, PendingObject, PromiseObject};
 use rpcrdma_dissector::values::duration;
 use rpcrdma_dissector::{CaptureEnd, Config, Event, Files, Message, Side};
 
@@ -35,6 +35,11 @@ Who owes what (for callbacks, client and server change places):
   RDMA Read responses  the client: the server asked for data that did not come
   the reply once more  the server: the client refused the reply
   its RDMA Read        the client: the server provides the reply in its memory
+Below the calls, what an answered RPC left open and no later one has done:
+  a retry              the client: the server refused the operation for now (DELAY, GRACE)
+  CB_OFFLOAD           the server: it accepted a COPY, and reports the end by a callback
+  DELEGRETURN          a client whose delegation was recalled; LAYOUTRETURN, for a layout
+  a lock               whoever has it
 Who owes what is unknown if packets may be missing from the capture, because the reply may be one of
 them; if the data that RDMA moved may be for another call; or if the server retransmitted RDMA
 Writes and nothing acknowledged them. If the capture holds no packet of the server, it is unknown
@@ -176,6 +181,11 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
             {
                 pending.add_rpc(transaction);
             }
+            if let Event::Promise(promise) = event
+                && known.is_wanted
+            {
+                pending.promise(promise);
+            }
             watched.iter_mut().filter(|_| known.is_wanted).for_each(|watched| watched.event(event));
         }
         let Some((now, calls)) = watched.as_mut().map(Watched::overdue) else { return Ok(()) };
@@ -200,26 +210,35 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     }
     let first = done.summary.first.unwrap_or_default();
     let (end, files) = (done.summary.capture_end(), &done.files);
+    let mut promises = core::mem::take(&mut pending.promises);
     let mut calls = pending.into_calls();
     let waiting = calls.len() as u64;
     let least = arguments.older_than.or(arguments.input.slower_than).unwrap_or(0);
     calls.retain(|call| call.least_age(end) >= least);
-    if waiting == 0 && !done.notices.selects_nothing() {
+    promises.retain(|promise| end.at_least_since(promise.began) >= least);
+    if waiting == 0 && promises.is_empty() && !done.notices.selects_nothing() {
         let all_clear = match source.selects_all() {
             true => "no call is without a reply",
             false => "no selected call is without a reply",
         };
         conclusion.say_nothing(all_clear, "no call without a reply was captured", done.notices.gap());
     }
-    if waiting > 0 && calls.is_empty() {
+    if waiting > 0 && calls.is_empty() && promises.is_empty() {
         conclusion.say(format!("nothing selected: none of {} has waited that long", counted(waiting, "waiting call")));
     }
     let mut out = Vec::new();
-    if !arguments.json && !calls.is_empty() && !is_headed {
+    let has_lines = !calls.is_empty() || !promises.is_empty();
+    if !arguments.json && has_lines && !is_headed {
         pending::heading(&mut out, colour)?;
     }
     for call in &calls {
         ShownCall { call, end, files }.print(&mut out, arguments.json, colour, times.starting_at(first))?;
+    }
+    for promise in &promises {
+        match arguments.json {
+            true => write_record(&PromiseObject::new(promise, end, files), &mut out)?,
+            false => pending::promise_lines(&mut out, promise, end, files, colour, times.starting_at(first))?,
+        }
     }
     output::write(&out)?;
     conclusion.end_output(done.status())

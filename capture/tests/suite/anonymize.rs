@@ -133,9 +133,8 @@ impl Replaced {
             }
             Value::Array(items) => items.into_iter().map(|item| self.record(item, key, path)).collect(),
             Value::String(text) => match key {
-                "octets" | "hash" | "stateid" | "file_name" | "new_file_name" | "file" | "path" | "machine" => {
-                    self.name(&text)
-                }
+                "octets" | "hash" | "stateid" | "callback_stateid" | "file_name" | "new_file_name" | "file"
+                | "path" | "machine" => self.name(&text),
                 _ if text.parse::<std::net::IpAddr>().is_ok() || is_lid(&text) => self.name(&text),
                 _ => {
                     let text = Self::file(&text.replace(path, "PATH"));
@@ -148,9 +147,12 @@ impl Replaced {
 
     /// Text without the file of a call, as in `READ of notes.txt in frame 12`.
     fn file(text: &str) -> String {
-        let Some((before, frame)) = text.split_once(" in frame ") else { return text.to_owned() };
+        let Some(behind) = [" in frame ", " was refused "].into_iter().find(|behind| text.contains(behind)) else {
+            return text.to_owned();
+        };
+        let Some((before, after)) = text.split_once(behind) else { return text.to_owned() };
         match before.rsplit_once(" of ") {
-            Some((call, file)) if !file.contains(' ') => format!("{call} in frame {frame}"),
+            Some((call, file)) if !file.contains(' ') => format!("{call}{behind}{after}"),
             _ => text.to_owned(),
         }
     }

@@ -10,6 +10,7 @@ use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 use crate::command::{run, stdout};
 use crate::outliers;
 use crate::place::asking;
+use crate::promises;
 use crate::recalls;
 use crate::situations::{self, mount};
 use crate::slow_transfer::{CongestionSign, IwarpTransfers, Transfers};
@@ -32,12 +33,15 @@ pub(crate) const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
 const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
 
 /// Causes of RPCs that were answered: one of them has most of it.
-pub(crate) const TIMED: [&str; 13] = [
+pub(crate) const TIMED: [&str; 16] = [
     "retried",
     "loss",
     "receiver-not-ready",
     "distance",
     "delegation-recall",
+    "server-grace",
+    "refused-for-now",
+    "lock-held",
     "server-slow",
     "client-slow",
     "slow-transfer",
@@ -49,7 +53,8 @@ pub(crate) const TIMED: [&str; 13] = [
 ];
 
 /// Causes of calls without a reply. They depend on all that follows, so no part of a capture has one that the whole lacks.
-pub(crate) const SILENT: [&str; 4] = ["server-silent", "server-unreachable", "client-silent", "client-unreachable"];
+pub(crate) const SILENT: [&str; 5] =
+    ["server-silent", "server-unreachable", "client-silent", "client-unreachable", "copy-unfinished"];
 
 /// Returns true for a cause that rests on RPCs. A cause of the capture stands, whatever is selected.
 pub(crate) fn is_of_rpcs(cause: &str) -> bool {
@@ -1139,6 +1144,19 @@ pub(crate) fn rows() -> Vec<Row> {
         row("recall answered late, no DELEGRETURN", |load| recalls::answered_late(load, false), &["delegation-recall"]),
         row("delegation returned late", recalls::returned_late, &["delegation-recall"]),
         row("recall never answered", recalls::never_answered, &["delegation-recall"]),
+        row(
+            "refused until a delegation is returned",
+            |_| promises::delayed_by_delegation(true),
+            &["delegation-recall"],
+        ),
+        row("grace period", |_| promises::in_grace(), &["server-grace"]),
+        row("grace period, two clients", |_| promises::both_in_grace(), &["server-grace"]),
+        row("delayed", |_| promises::delayed(b"a.txt"), &["refused-for-now"]),
+        row("delayed, another file", |_| promises::delayed(b"b.txt"), &["refused-for-now"]),
+        row("COPY without an end", |_| promises::copy_unfinished(false), &["copy-unfinished"]),
+        row("COPY without an end, back channel", |_| promises::copy_unfinished(true), &["copy-unfinished"]),
+        row("locked", |_| promises::locked(2), &["lock-held"]),
+        row("locked for long", |_| promises::locked(20), &["lock-held"]),
         row("slow client", |load| slow_client(load, 20, 50 * MILLISECOND), &["client-slow"]),
         row("slow client, one call", |load| slow_client(load, 1, 900 * MILLISECOND), &["client-slow"]),
         row("client's data pauses", |_| Transfers::by(Client).paused().records(), &["slow-transfer"]),
@@ -1784,6 +1802,7 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "client-silent",
         "client-slow",
         "connection-refused",
+        "copy-unfinished",
         "credits",
         "delegation-recall",
         "errors",
@@ -1791,8 +1810,10 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "outlier",
         "protocol",
         "receiver-not-ready",
+        "refused-for-now",
         "reply-refused",
         "retried",
+        "server-grace",
         "server-not-listening",
         "server-silent",
         "server-slow",

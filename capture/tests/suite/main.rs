@@ -42,6 +42,7 @@ mod parts;
 mod phases;
 mod place;
 mod program;
+mod promises;
 mod recalls;
 mod recovery;
 mod report;

@@ -30,7 +30,7 @@ pub(crate) const ALONE: Load = Load { calls: 1, carrier: Carrier::Roce };
 const CROWDS: [Load; 2] = [Load { calls: 16, carrier: Carrier::Roce }, Load { calls: 16, carrier: Carrier::Iwarp }];
 
 /// Rows without a twin, each with its reason.
-const WITHOUT_TWIN: [(&str, &str); 45] = [
+const WITHOUT_TWIN: [(&str, &str); 54] = [
     ("healthy: NFSv3", RECORDED_HEALTHY),
     ("healthy: NFSv3 over IPv6", RECORDED_HEALTHY),
     ("healthy: NFSv4.0", RECORDED_HEALTHY),
@@ -44,6 +44,15 @@ const WITHOUT_TWIN: [(&str, &str); 45] = [
     ("server ends connections, iWARP", RETRIED),
     ("one slow server", ONE_OF_MANY),
     ("one slow client", ONE_OF_MANY),
+    ("refused until a delegation is returned", PROMISE),
+    ("grace period", PROMISE),
+    ("grace period, two clients", PROMISE),
+    ("delayed", PROMISE),
+    ("delayed, another file", PROMISE),
+    ("COPY without an end", PROMISE),
+    ("COPY without an end, back channel", PROMISE),
+    ("locked", PROMISE),
+    ("locked for long", PROMISE),
     ("no NFS", NO_CALL),
     ("no RDMA", NO_CALL),
     ("server down", NO_CALL),
@@ -77,6 +86,7 @@ const WITHOUT_TWIN: [(&str, &str); 45] = [
     ("bad client", ONE_MESSAGE),
     ("withdrawn memory", ONE_MESSAGE),
 ];
+const PROMISE: &str = "a wait of several RPCs, one after another; `promises.rs` has sixteen in flight";
 const CLOCKS: &str = "`simulation/clocks.rs` has two clocks with 1 to 64 calls in flight";
 const DATA: &str = "`slow_transfer.rs` has the row and its twin, each with its truth";
 const RECORDED_HEALTHY: &str = "a recording: 'healthy: busy' has a twin";
@@ -361,7 +371,11 @@ fn owner(cause: &str) -> Option<&'static str> {
         | "connection-refused"
         | "receiver-not-ready"
         | "credits"
-        | "errors" => "server",
+        | "errors"
+        | "server-grace"
+        | "refused-for-now"
+        | "copy-unfinished" => "server",
+        "lock-held" => return None,
         "client-silent" | "client-slow" | "reply-refused" | "wrong-checksum" | "delegation-recall" => "client",
         "server-unreachable" | "client-unreachable" | "connect-unanswered" | "loss" | "distance" => "network",
         "protocol" | "small-sends" | "flapping" => return None,

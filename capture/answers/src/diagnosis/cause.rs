@@ -47,6 +47,14 @@ pub enum Cause {
     Distance,
     /// A client is late to return a delegation that other calls wait for.
     DelegationRecall,
+    /// The server refuses operations in its grace period.
+    ServerGrace,
+    /// The server refuses operations for now, for no reason that the capture shows.
+    RefusedForNow,
+    /// The end of an asynchronous COPY does not come.
+    CopyUnfinished,
+    /// Locks are held by other owners.
+    LockHeld,
     /// The responder takes unusually long.
     ResponderSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
@@ -180,7 +188,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 33] = [
+pub static CAUSES: [CauseRule; 37] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -329,7 +337,35 @@ pub static CAUSES: [CauseRule; 33] = [
         title: "A client was late to return a delegation",
         condition: "the server recalled a delegation (CB_RECALL) while it held a call that conflicts with it, and answered the call after \
                     the client had answered the recall or returned the delegation, for which the client took as long as a slow \
-                    server, not counting time in which it waited for the server; or the client never answered the recall",
+                    server, not counting time in which it waited for the server; or the client never answered the recall; or the server \
+                    refused an operation on the file until the client returned the delegation",
+    },
+    CauseRule {
+        cause: Cause::ServerGrace,
+        name: "server-grace",
+        title: "A server was in its grace period",
+        condition: "the server refused 10 operations with NFS4ERR_GRACE, or one for 500 ms, and the times from their first calls to their \
+                    last are 5 % of the waiting time; or it refused one, 1 s before the end of the capture, that was not made again",
+    },
+    CauseRule {
+        cause: Cause::RefusedForNow,
+        name: "refused-for-now",
+        title: "The server asked clients to try again later",
+        condition: "the server refused operations as often or as long with NFS4ERR_DELAY, NFS3ERR_JUKEBOX, NFS4ERR_LAYOUTTRYLATER or \
+                    NFS4ERR_RECALLCONFLICT, and the capture shows no delegation that was recalled for them",
+    },
+    CauseRule {
+        cause: Cause::CopyUnfinished,
+        name: "copy-unfinished",
+        title: "An asynchronous COPY was not finished",
+        condition: "the server accepted a COPY 10 s before the end of the capture, and longer before than twice the longest COPY took; the \
+                    capture holds neither its CB_OFFLOAD nor another end, and lacks no packets of the two ends",
+    },
+    CauseRule {
+        cause: Cause::LockHeld,
+        name: "lock-held",
+        title: "Locks were held by others",
+        condition: "the server denied LOCKs that the client is willing to wait for as often or as long (NFS4ERR_DENIED)",
     },
     CauseRule {
         cause: Cause::ResponderSlow,
@@ -399,7 +435,8 @@ pub static CAUSES: [CauseRule; 33] = [
         name: "errors",
         title: "RPCs failed",
         condition: "1 % of the RPCs failed, and more than one, except for files that are not there or are there already, and for \
-                    what a server does not support; and except for NFS4ERR_MOVED, which names another server",
+                    what a server does not support; and except for NFS4ERR_MOVED, which names another server, and for operations that \
+                    the client makes again (`server-grace`, `refused-for-now`)",
     },
     CauseRule {
         cause: Cause::Protocol,

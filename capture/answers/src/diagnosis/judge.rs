@@ -8,11 +8,11 @@ use super::cause::{
     Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, VERY_SLOW, WAITED,
 };
 use super::facts::{Broken, Facts, TwoClocks, WrongChecksums};
-use super::judgement::{EndNames, Judgement, NAMED, is_part};
+use super::judgement::{EndNames, Judgement, NAMED, added_up, is_part, longest, named};
 use super::outlier::{self, OutlierOwner};
 use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
-use super::tally::{GreatestRpc, RpcSubject, Tally};
+use super::tally::{GreatestRpc, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped, times};
@@ -79,6 +79,10 @@ impl<'a> Judgement<'a> {
             self.receiver_not_ready(),
             self.distance(),
             self.delegation_recall(),
+            self.server_grace(),
+            self.refused_for_now(),
+            self.copy_unfinished(),
+            self.lock_held(),
             self.slow(Cause::ResponderSlow, CauseOwner::Responder, &self.waits.responder),
             self.slow(Cause::RequesterSlow, CauseOwner::Requester, &self.waits.requester),
             self.slow_transfer(CauseOwner::Requester, &self.waits.held_up.requester_paused),
@@ -579,19 +583,6 @@ impl<'a> Judgement<'a> {
         is_enough && is_part(waiting, SLOW_SHARE, self.sum_waits())
     }
 
-    /// Sentences about the RPCs that waited for an end: how many, for how long, and the longest wait.
-    fn waited(&self, tally: &Tally, what_for: &str) -> Option<Vec<String>> {
-        let mut sentences = vec![format!(
-            "{} of {} waited {what_for}: up to {}{}.",
-            grouped(tally.rpcs),
-            counted(self.waits.rpcs, "RPC"),
-            duration(tally.greatest()?),
-            added_up(tally)
-        )];
-        sentences.extend(longest("The longest wait", tally));
-        Some(sentences)
-    }
-
     /// The command that shows the slowest RPCs of a cause.
     fn slowest_of(&self, tally: &Tally) -> String {
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
@@ -784,32 +775,8 @@ impl<'a> Judgement<'a> {
     }
 }
 
-/// An RPC by operation, file and frame.
-fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
-    let operation = if operation == "unknown" { "an unknown call" } else { operation };
-    let file = file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
-    format!("{operation}{file} in frame {frame}")
-}
-
 /// The address of the end that owns a cause, or other words where several ends are behind the cause.
 fn owner_in_words(owner: CauseOwner, tally: &Tally, several: &str) -> String {
     let end = if owner == CauseOwner::Requester { tally.requester() } else { tally.responder() };
     end.map_or_else(|| several.to_owned(), |end| end.to_string())
-}
-
-/// A sentence about the RPC with the largest share of a cause, and about the wait of that RPC.
-fn longest(title: &str, tally: &Tally) -> Option<String> {
-    let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc.as_ref()?;
-    let took = match (subject.latency, subject.joined_wait) {
-        (Some(latency), _) => format!(", which took {}", duration(latency)),
-        (None, Some(least)) => format!(", which took {} or more", duration(least)),
-        (None, None) => String::new(),
-    };
-    let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-    Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
-}
-
-/// The sum over several RPCs, of which some may have waited at the same time.
-fn added_up(tally: &Tally) -> String {
-    if tally.rpcs < 2 { String::new() } else { format!(", {} in total", duration(tally.amount)) }
 }

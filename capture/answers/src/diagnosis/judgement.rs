@@ -8,10 +8,11 @@ use super::attempts::Attempts;
 use super::cause::{Cause, CauseOwner, MOST};
 use super::facts::Facts;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
-use super::tally::Tally;
+use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{Silence, Waits};
 use super::whole::WholeCapture;
 use crate::connections::Flapping;
+use crate::format::number::{counted, duration, grouped};
 use crate::gaps::Gaps;
 use crate::outliers::Outlier;
 
@@ -150,4 +151,43 @@ fn callback_title(title: &'static str) -> &'static str {
         "The server was slow" => "The client was slow to answer callbacks",
         other => other,
     }
+}
+
+impl Judgement<'_> {
+    /// Sentences about the RPCs that waited for an end: how many, for how long, and the longest wait.
+    pub(super) fn waited(&self, tally: &Tally, what_for: &str) -> Option<Vec<String>> {
+        let mut sentences = vec![format!(
+            "{} of {} waited {what_for}: up to {}{}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "RPC"),
+            duration(tally.greatest()?),
+            added_up(tally)
+        )];
+        sentences.extend(longest("The longest wait", tally));
+        Some(sentences)
+    }
+}
+
+/// An RPC by operation, file and frame.
+pub(super) fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
+    let operation = if operation == "unknown" { "an unknown call" } else { operation };
+    let file = file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
+    format!("{operation}{file} in frame {frame}")
+}
+
+/// A sentence about the RPC with the largest share of a cause, and about the wait of that RPC.
+pub(super) fn longest(title: &str, tally: &Tally) -> Option<String> {
+    let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc.as_ref()?;
+    let took = match (subject.latency, subject.joined_wait) {
+        (Some(latency), _) => format!(", which took {}", duration(latency)),
+        (None, Some(least)) => format!(", which took {} or more", duration(least)),
+        (None, None) => String::new(),
+    };
+    let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
+}
+
+/// The sum over several RPCs, of which some may have waited at the same time.
+pub(super) fn added_up(tally: &Tally) -> String {
+    if tally.rpcs < 2 { String::new() } else { format!(", {} in total", duration(tally.amount)) }
 }

@@ -5,6 +5,7 @@
 //!   `losses`: losses by direction; `transfer_waits`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
 //!   `tally`: the client, operation and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
+//! - `promises`: waits above RPC: refused operations, asynchronous COPYs, locks; `promise_causes`: the causes about these;
 //! - `judgement`: all counts, and the parts that all causes have; `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries; `outlier`: one of many that is slower;
 //!   `limits`: limits of the capture;
 //! - `record`, `text`: a diagnosis for programs, and for people.
@@ -21,6 +22,8 @@ mod limits;
 mod losses;
 mod opening;
 mod outlier;
+mod promise_causes;
+mod promises;
 mod recalls;
 mod record;
 mod referrals;
@@ -212,6 +215,10 @@ impl Diagnoser {
                 }
             }
             Event::AddressMoved(moved) => self.facts.address_moved(*moved),
+            Event::Promise(promise) => {
+                self.waits.promises.add_open(promise);
+                self.mounts.iter_mut().for_each(|mounts| mounts.promise(promise));
+            }
             Event::Rejected(rejected) => self.attempts.rejected(rejected),
             Event::UnansweredRequest(request) => self.attempts.unanswered(request),
             _ => {}
@@ -245,7 +252,8 @@ impl Diagnoser {
             self.facts.death(one.connection, ended.stamp.frame);
         }
         let rpc = KnownRpc { transaction, arguments, names, recalls: &self.facts.recalls };
-        let status = transaction.status.filter(|status| !is_expected(*status));
+        // A refusal counts once the client has given up.
+        let status = transaction.status.filter(|status| !is_expected(*status) && transaction.opens.is_none());
         let failure = status.and_then(|status| failure(transaction, status));
         let failed = failure.map(|status| {
             let operation = OperationName::of_failure(transaction).to_string();
@@ -297,6 +305,7 @@ impl Diagnoser {
     fn into_context(mut self, summary: &Summary) -> WholeCapture {
         let diagnosis = self.clone().diagnose(summary, None);
         self.waits.settle_recalls(&self.facts.recalls, None);
+        self.waits.settle_promises(summary.capture_end(), |status, subject| _ = self.facts.failure(status, subject));
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
         let flapping = self.lives.flapping();
@@ -311,10 +320,11 @@ impl Diagnoser {
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, names, mut waits, facts, mut attempts, lives, mounts, outliers, gaps, selected: _ } =
+        let Self { name, files, names, mut waits, mut facts, mut attempts, lives, mounts, outliers, gaps, selected: _ } =
             self;
         let outliers = outliers.finish(summary.capture_end(), context.map_or(&names, |context| &context.names));
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
+        waits.settle_promises(summary.capture_end(), |status, subject| _ = facts.failure(status, subject));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let all_waits = context.map(|context| &context.waits);
         waits.settle_recalls(&all_facts.recalls, all_waits);
@@ -351,7 +361,12 @@ impl Diagnoser {
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,
             without_call: waits.without_call,
-            mounts: mounts.map(Mounts::finish).iter().flatten().map(DiagnosedMount::new).collect(),
+            mounts: mounts
+                .map(|mounts| mounts.finish(summary.capture_end()))
+                .iter()
+                .flatten()
+                .map(DiagnosedMount::new)
+                .collect(),
             latency: both_ends
                 .map(|both| both.requester)
                 .or_else(|| Latency::new(&waits.latencies))

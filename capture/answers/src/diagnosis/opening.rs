@@ -90,6 +90,15 @@ impl PlainCause {
                 "connections ended before the answer, and requests were repeated",
                 "Find out why the connections ended.",
             ),
+            Cause::ServerGrace => Self::slow(
+                "OWNER was in its grace period",
+                "Wait for the end of the grace period, and find out why OWNER restarted.",
+            ),
+            Cause::RefusedForNow => Self::slow("OWNER asked for requests to be repeated later", "Look at OWNER."),
+            Cause::CopyUnfinished => {
+                Self::slow("a copy on OWNER has no end", "Check that OWNER can send callbacks to the client.")
+            }
+            Cause::LockHeld => Self::slow("locks were held by others", "Find out who holds the locks."),
             Cause::ConnectionRefused => Self::other("OWNER rejects connections", "Look at OWNER: the log says why."),
             Cause::ServerNotListening => Self::other(
                 "no NFS service listens for RDMA on OWNER",

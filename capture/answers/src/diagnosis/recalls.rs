@@ -113,11 +113,18 @@ pub(super) struct RecallWaits {
 }
 
 impl RecallWaits {
-    /// Adds a call that waited.
-    pub(super) fn add_call(&mut self, delay: &ClientDelay, subject: &RpcSubject) {
-        self.calls.add_with(delay.nanoseconds, subject, || delay.text.clone());
+    /// Adds a call that waited. Returns true if no earlier one waited as long.
+    pub(super) fn add_call(&mut self, delay: &ClientDelay, subject: &RpcSubject) -> bool {
         self.holders.add_amount(&delay.client, delay.nanoseconds);
         self.awaited.insert(delay.frame);
+        self.calls.add_with(delay.nanoseconds, subject, || delay.text.clone())
+    }
+
+    /// Adds an operation that the server refused until a client returned a delegation, or refuses because the client has not.
+    /// Returns true if no earlier wait was as long.
+    pub(super) fn add_retried(&mut self, delay: &ClientDelay, subject: &RpcSubject, is_open: bool) -> bool {
+        self.unanswered += u64::from(is_open);
+        self.add_call(delay, subject)
     }
 
     /// Adds a recall that calls waited for. If none of these calls is counted here, the recall is counted instead.
@@ -136,7 +143,7 @@ impl RecallWaits {
     pub(super) fn add_unanswered(&mut self, delay: Option<&ClientDelay>, age: u64, subject: &RpcSubject) {
         match delay {
             Some(delay) => {
-                self.add_call(delay, subject);
+                _ = self.add_call(delay, subject);
                 self.unanswered += 1;
             }
             None => self.add_callback(age, subject),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::cause::Cause;
+use crate::promises::PromiseStatistics;
 use crate::stats::{Latency, MountStatistics};
 
 /// A diagnosis.
@@ -73,11 +74,14 @@ pub struct DiagnosedMount {
     pub server: String,
     /// Versions, security, the largest READ and WRITE, and slots, as far as the capture shows these.
     pub options: String,
+    /// Promises above RPC in words, a line for each kind.
+    pub promises: Vec<String>,
 }
 
 impl DiagnosedMount {
     pub(super) fn new(mount: &MountStatistics) -> Self {
-        Self { client: mount.client.clone(), server: mount.server.clone(), options: mount.summary() }
+        let promises = mount.promises.iter().map(PromiseStatistics::line).collect();
+        Self { client: mount.client.clone(), server: mount.server.clone(), options: mount.summary(), promises }
     }
 }
 

@@ -12,6 +12,9 @@ const WIDTH: usize = 80;
 /// Columns before the evidence of a cause.
 const INDENT: usize = 3;
 
+/// The most lines about promises.
+const PROMISES: usize = 8;
+
 /// The capture: name, frames and time.
 fn head(diagnosis: &Diagnosis) -> String {
     let frames = counted(diagnosis.frames, "frame");
@@ -34,6 +37,16 @@ fn mounted(diagnosis: &Diagnosis) -> Option<String> {
     let (first, rest) = diagnosis.mounts.split_first()?;
     let is_same = rest.iter().all(|mount| mount.options == first.options);
     (is_same && !first.options.is_empty()).then(|| format!("mount: {}", first.options))
+}
+
+/// Promises above RPC of the mounts.
+fn promised(diagnosis: &Diagnosis) -> impl Iterator<Item = String> {
+    let is_alone = diagnosis.mounts.len() == 1;
+    let lines = diagnosis.mounts.iter().flat_map(move |mount| {
+        let ends = if is_alone { String::new() } else { format!("{} → {}: ", mount.client, mount.server) };
+        mount.promises.iter().map(move |line| format!("{ends}{line}"))
+    });
+    lines.take(PROMISES)
 }
 
 /// The selection, the ends, the options of the mount, the number of RPCs, and their latency.
@@ -84,7 +97,7 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
         });
     }
     let ends = format!("{client}, {server}, {connections}{place}");
-    selected.into_iter().chain([ends]).chain(mounted(diagnosis)).chain([text]).collect()
+    selected.into_iter().chain([ends]).chain(mounted(diagnosis)).chain([text]).chain(promised(diagnosis)).collect()
 }
 
 impl Diagnosis {

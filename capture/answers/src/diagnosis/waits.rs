@@ -10,6 +10,7 @@ use rpcrdma_dissector::{
 
 use super::cause::{Cause, CauseSet, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
+use super::promises::PromiseWaits;
 use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
 use super::retries::Retries;
 use super::tally::{RpcSubject, Tally};
@@ -20,7 +21,7 @@ use crate::format::number::duration;
 use crate::operation_name::OperationName;
 use crate::slow::done;
 use crate::small_map::SmallMap;
-use crate::stats::Histogram;
+use crate::stats::{Histogram, StatusName};
 use crate::unanswered::{UNANSWERED_KEPT, UnansweredWait};
 
 /// The most clients and servers that are counted.
@@ -189,6 +190,8 @@ pub(super) struct Waits {
     pub(super) rpcs: u64,
     pub(super) without_call: u64,
     pub(super) without_reply: u64,
+    /// Waits above RPC.
+    pub(super) promises: PromiseWaits,
 }
 
 /// Time that was waited for replies that did not come, by cause.
@@ -244,6 +247,9 @@ impl Waits {
             if ends.len() < ENDS {
                 ends.insert(end);
             }
+        }
+        for promise in &transaction.keeps {
+            self.promises.add_kept(promise, &rpc.subject(), &mut self.recalled, causes);
         }
         if let Some(tries) = &transaction.tries {
             causes.add_cause(Cause::Retried, self.retries.add_rpc(transaction, tries, &rpc.subject()));
@@ -394,7 +400,7 @@ impl Waits {
             });
             let delay = wait.and_then(|wait| recalls.delay(&wait, *answered)).filter(|delay| delay.nanoseconds >= SLOW);
             if let Some(delay) = &delay {
-                self.recalled.add_call(delay, subject);
+                _ = self.recalled.add_call(delay, subject);
                 self.settled.push((*place, Cause::DelegationRecall));
             }
             let late = delay.map_or(0, |delay| delay.nanoseconds);
@@ -412,6 +418,11 @@ impl Waits {
                 self.settle_slow(*place, *nanoseconds, subject);
             }
         }
+    }
+
+    /// Adds the waits above RPC that had not ended. Calls `failed` for each operation that a client gave up.
+    pub(super) fn settle_promises(&mut self, end: CaptureEnd, failed: impl FnMut(StatusName, &RpcSubject)) {
+        self.promises.settle_open(end, &mut self.recalled, failed);
     }
 
     /// Counts an RPC that was held, if the responder was slow.
@@ -543,7 +554,7 @@ impl Waits {
     /// Nanoseconds for which RPCs waited, with the time of RPCs without a reply.
     pub(super) const fn sum_waits(&self, silence: &Silence) -> u64 {
         let answered = self.latency.saturating_add(self.joined);
-        answered.saturating_add(self.credits.amount).saturating_add(silence.age)
+        answered.saturating_add(self.credits.amount).saturating_add(silence.age).saturating_add(self.promises.between)
     }
 }
 

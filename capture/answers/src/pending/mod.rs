@@ -1,15 +1,17 @@
 //! Calls without a reply: the time of waiting, and who owes the next step.
 
+mod promise;
 mod record;
 
 use std::collections::BinaryHeap;
 use std::io;
 
 use rpcrdma_dissector::{
-    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, LastStep, Message, Owed, OwedUnknown, Refusal, Rpc,
-    Side, Stamp, Step, Transaction, Tries, WaitEnd, Waiting,
+    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, LastStep, Message, Owed, OwedUnknown, Promise,
+    PromiseUnknown, Refusal, Rpc, Side, Stamp, Step, Transaction, Tries, WaitEnd, Waiting,
 };
 
+pub use promise::{PromiseObject, promise_lines};
 pub use record::PendingObject;
 
 use crate::called::{called_within, operations_within};
@@ -38,6 +40,8 @@ pub struct Pending {
     pub newer: u64,
     /// Calls that were left out because others were sent under their XIDs.
     pub repeated: u64,
+    /// Promises above RPC that are open, and are not the wait for one of the calls.
+    pub promises: Vec<Promise>,
 }
 
 /// A call without a reply.
@@ -96,6 +100,13 @@ impl Pending {
         if self.kept.len() > KEPT {
             self.kept.pop();
             self.newer += 1;
+        }
+    }
+
+    /// Takes a promise that is open at the end of the capture. A recall without an answer is a call without a reply.
+    pub fn promise(&mut self, promise: &Promise) {
+        if promise.is_answered && promise.unknown != Some(PromiseUnknown::LeftOut) {
+            self.promises.push(promise.clone());
         }
     }
 

@@ -102,7 +102,7 @@ fn shown_in(cause: &str) -> &'static str {
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" | "outlier" => "slowest",
-        "errors" => "operations",
+        "errors" | "server-grace" | "refused-for-now" | "copy-unfinished" | "lock-held" => "operations",
         "protocol" => "rules",
         _ => "capture",
     }

@@ -12,9 +12,9 @@ mod subject;
 mod window;
 
 use rpcrdma_dissector::values::Moment;
-use rpcrdma_dissector::{Address, Event, Found, Message, Recovered, Time};
+use rpcrdma_dissector::{Address, Event, Found, Message, Promise, Recovered, Status, Time};
 
-use crate::file_names::NamedFile;
+use crate::file_names::{NamedFile, escaped};
 use subject::{CalledProcedure, is_between};
 
 pub use ends::Ends;
@@ -178,6 +178,7 @@ impl Selection {
                     && self.selects_ends(&Ends::Either([request.from, request.to]))
                     && !self.asks_for_rpcs()
             }
+            Event::Promise(promise) => self.selects_promise(promise),
             Event::Terminated(terminated) => {
                 self.selects_part(terminated.connection, None)
                     && self.selects_ends(&Ends::Either([terminated.from, terminated.to]))
@@ -187,6 +188,35 @@ impl Selection {
             _ => true,
         };
         if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
+    }
+
+    /// Returns true if the RPC that opened a promise is selected, as far as the promise shows that.
+    fn selects_promise(&self, promise: &Promise) -> bool {
+        let status = Status::Success(Some(promise.status.unwrap_or_default()));
+        let outcome = CalledProcedure::of_outcome(promise.procedure, status);
+        let is_named = |name: &String| {
+            let own = name.rsplit(' ').next().unwrap_or(name);
+            let procedure = promise.procedure.name(promise.is_recall());
+            let names = promise.operations.iter().copied().chain([promise.operation]).chain(procedure);
+            let mut names = names.filter_map(|name| name.rsplit(' ').next());
+            names.any(|name| name.eq_ignore_ascii_case(own))
+        };
+        let is_about = |file: &String| {
+            let name = promise.file_name.as_deref().map(escaped);
+            name.is_some_and(|name| {
+                file.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" in "))
+            })
+        };
+        let frames = [Some(promise.call.frame), Some(promise.opened.frame)];
+        self.connections.is_empty()
+            && self.xids.is_empty()
+            && !(self.waiting || self.retransmitted)
+            && (!self.failed || promise.refusals > 0)
+            && (self.operations.is_empty() || self.operations.iter().any(is_named))
+            && (self.statuses.is_empty() || self.statuses.iter().any(|name| outcome.ended_with(name)))
+            && (self.files.is_empty() || self.files.iter().any(is_about))
+            && (self.frames.is_empty() || self.frames.iter().any(|frame| spans_frame(frames, *frame)))
+            && self.selects_ends(&Ends::Known { client: promise.client, server: promise.server })
     }
 
     /// Judges a finding at any time.

@@ -131,6 +131,11 @@ impl<'a> CalledProcedure<'a> {
         }
     }
 
+    /// A procedure that ended with a status.
+    pub(super) fn of_outcome(procedure: Procedure, status: Status) -> Self {
+        Self { procedure: Some(procedure), status: Some(status), ..Self::default() }
+    }
+
     fn transaction(transaction: &'a Transaction) -> Self {
         let Transaction { procedure, callback, name, ref operations, status, .. } = *transaction;
         Self { procedure, callback, name, operations, status }

@@ -78,6 +78,7 @@ impl Window {
             Event::UnansweredRequest(request) => {
                 TimeSpan { from: request.asked.first.time, until: Some(request.asked.last.time) }
             }
+            Event::Promise(promise) => TimeSpan { from: promise.began.time, until: Some(promise.opened.time) },
             Event::Terminated(terminated) => TimeSpan::at(terminated.stamp.time),
             _ => return true,
         };

@@ -108,6 +108,7 @@ impl Stats {
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::UnansweredRequest(request) => self.unanswered(request),
+            Event::Promise(promise) if !self.is_interval => self.mounts.promise(promise),
             // Of other events, the connection's counts have what is counted.
             _ => {}
         }
@@ -279,7 +280,7 @@ impl Stats {
             capture: CaptureStatistics::new(summary),
             connections,
             connections_left_out: self.connections_left_out,
-            mounts: self.mounts.finish(),
+            mounts: self.mounts.finish(summary.capture_end()),
             rejected: rejected.collect(),
             rejected_left_out: self.rejected_left_out,
             unanswered: unanswered.collect(),

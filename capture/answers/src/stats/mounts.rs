@@ -2,10 +2,13 @@
 
 use rpcrdma::rpc::{AuthSys, Flavor};
 use rpcrdma_dissector::nfs::{OperationCode, v2, v3};
-use rpcrdma_dissector::{Address, OperationArguments, Report, Security, Side, Stamp, Transaction, WaitEnd};
+use rpcrdma_dissector::{
+    Address, CaptureEnd, OperationArguments, Promise, Report, Security, Side, Stamp, Transaction, WaitEnd,
+};
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline, credits_of};
 use crate::format::number::{counted, grouped};
+use crate::promises::{PromiseCounts, PromiseStatistics};
 use crate::small_map::SmallMap;
 
 /// The most mounts that are told apart.
@@ -62,6 +65,8 @@ pub struct MountStatistics {
     pub credits: CreditCounts,
     /// Credits of calls from the server (RFC 8167 section 4.1).
     pub reverse_credits: CreditCounts,
+    /// Promises above RPC: operations that the server refused for now, asynchronous COPYs, recalls, locks.
+    pub promises: Vec<PromiseStatistics>,
 }
 
 /// A text and a frame.
@@ -130,6 +135,7 @@ struct Mount {
     /// Handles whose paths are known.
     paths: Vec<KnownPath>,
     spans: Vec<ConnectionSpan>,
+    promises: PromiseCounts,
 }
 
 /// Path of a handle.
@@ -149,6 +155,7 @@ struct ConnectionSpan {
 impl Mounts {
     /// Takes an RPC, with the arguments if a caller has read them already.
     pub(crate) fn transaction(&mut self, transaction: &Transaction, arguments: Option<&[OperationArguments<'_>]>) {
+        transaction.keeps.iter().for_each(|promise| self.promise(promise));
         // The client of a callback is its responder.
         if transaction.reverse {
             return;
@@ -168,6 +175,11 @@ impl Mounts {
             Some(arguments) => mount.operations(transaction, arguments, call),
             None => mount.operations(transaction, &transaction.arguments(), call),
         }
+    }
+
+    /// Takes a promise that an RPC kept, or one without an end.
+    pub(crate) fn promise(&mut self, promise: &Promise) {
+        self.mount(promise.client, promise.server).into_iter().for_each(|mount| mount.promises.take_promise(promise));
     }
 
     /// Takes a connection that has ended.
@@ -203,12 +215,12 @@ impl Mounts {
     }
 
     /// The mounts, in the order of their addresses. Ends with other programs alone have none.
-    pub(crate) fn finish(self) -> Vec<MountStatistics> {
+    pub(crate) fn finish(self, end: CaptureEnd) -> Vec<MountStatistics> {
         let is_mount = |mount: &MountStatistics| {
             let versions = &mount.versions;
             versions.is_empty() || versions.iter().any(|version| version.value.starts_with("NFS"))
         };
-        self.mounts.into_iter().map(|(_, mount)| mount.finish()).filter(is_mount).collect()
+        self.mounts.into_iter().map(|(_, mount)| mount.finish(end)).filter(is_mount).collect()
     }
 }
 
@@ -234,11 +246,14 @@ impl Mount {
             setup_frame: None,
             credits: CreditCounts::default(),
             reverse_credits: CreditCounts::default(),
+            promises: Vec::new(),
         };
-        Self { shown, rpcs: 0, last_sys: Box::default(), paths: Vec::new(), spans: Vec::new() }
+        let promises = PromiseCounts::default();
+        Self { shown, rpcs: 0, last_sys: Box::default(), paths: Vec::new(), spans: Vec::new(), promises }
     }
 
-    fn finish(mut self) -> MountStatistics {
+    fn finish(mut self, end: CaptureEnd) -> MountStatistics {
+        self.shown.promises = core::mem::take(&mut self.promises).count_kinds(end);
         // Of connections that begin and end at the same time, the ended one comes first.
         let mut changes: Vec<(u64, i64)> =
             self.spans.iter().flat_map(|span| [(span.from, 1), (span.until, -1)]).collect();
@@ -447,6 +462,7 @@ impl MountStatistics {
         lines.extend(self.set_up());
         lines.push(format!("credits {}", credits_of(&self.credits, &self.reverse_credits)));
         lines.extend(joined(&self.paths).map(|paths| format!("mounted: {paths}")));
+        lines.extend(self.promises.iter().map(PromiseStatistics::line));
         lines
     }
 

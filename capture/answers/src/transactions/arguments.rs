@@ -29,6 +29,64 @@ pub(crate) struct ArgumentsObject<'a> {
     stateid: Option<HexOctets<'a>>,
     /// The file that `file_name` names, if the reply shows the handle.
     named_handle: Option<HandleObject<'a>>,
+    /// Results of COPY, end of a COPY in CB_OFFLOAD, or progress of a COPY in OFFLOAD_STATUS.
+    offload: Option<OffloadObject<'a>>,
+}
+
+/// A COPY: results, end or progress (RFC 7862 sections 15.2, 16.1 and 15.9).
+#[derive(Serialize, schemars::JsonSchema)]
+struct OffloadObject<'a> {
+    /// `cr_synchronous`: true if the COPY has ended with the reply. Null except for COPY.
+    synchronous: Option<bool>,
+    /// `cr_consecutive`: true if the octets were copied in order. Null except for COPY.
+    consecutive: Option<bool>,
+    /// `wr_callback_id`, the `stateid4` of the CB_OFFLOAD that reports the end; null if the COPY has ended.
+    callback_stateid: Option<HexOctets<'a>>,
+    /// Octets that were copied (`wr_count`, `coa_bytes_copied`, `osr_count`).
+    copied_octets: u64,
+    /// `wr_committed`: `UNSTABLE4`, `DATA_SYNC4` or `FILE_SYNC4`. Null if the COPY failed, and for OFFLOAD_STATUS.
+    committed: Option<&'static str>,
+    /// Status of the COPY (`nfsstat4`) in CB_OFFLOAD, and in OFFLOAD_STATUS if the COPY has ended.
+    status: Option<u32>,
+}
+
+impl<'a> OffloadObject<'a> {
+    fn new(arguments: &OperationArguments<'a>) -> Option<Self> {
+        let none = Self {
+            synchronous: None,
+            consecutive: None,
+            callback_stateid: None,
+            copied_octets: 0,
+            committed: None,
+            status: None,
+        };
+        if let Some(copy) = arguments.copy() {
+            return Some(Self {
+                synchronous: Some(copy.is_synchronous),
+                consecutive: Some(copy.is_consecutive),
+                callback_stateid: copy.callback_stateid.map(HexOctets),
+                copied_octets: copy.copied,
+                committed: stable(copy.committed),
+                ..none
+            });
+        }
+        if let Some(end) = arguments.offloaded() {
+            let committed = end.committed.and_then(stable);
+            return Some(Self { copied_octets: end.copied, committed, status: Some(end.status), ..none });
+        }
+        let progress = arguments.offload_progress()?;
+        Some(Self { copied_octets: progress.copied, status: progress.complete, ..none })
+    }
+}
+
+/// The name of a `stable_how4` (RFC 8881 section 18.32.1).
+const fn stable(how: u32) -> Option<&'static str> {
+    match how {
+        0 => Some("UNSTABLE4"),
+        1 => Some("DATA_SYNC4"),
+        2 => Some("FILE_SYNC4"),
+        _ => None,
+    }
 }
 
 impl<'a> ArgumentsObject<'a> {
@@ -59,6 +117,7 @@ impl<'a> ArgumentsObject<'a> {
             count: arguments.count,
             stateid: arguments.stateid.map(HexOctets),
             named_handle: arguments.named_handle.map(handle),
+            offload: OffloadObject::new(arguments),
         }
     }
 }

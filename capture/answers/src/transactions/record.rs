@@ -1,13 +1,15 @@
 //! An RPC with both messages.
 
 use rpcrdma_dissector::{
-    CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, Recovery, RetryFailure, Transaction,
+    CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery, RetryFailure,
+    Transaction,
 };
 use serde::Serialize;
 
 use super::arguments::ArgumentsObject;
 use crate::file_names::{FileNames, main_arguments, readable, server};
 use crate::record::called::{CalledObject, EndedObject};
+use crate::record::kept::KeptObject;
 use crate::record::tries::TryObject;
 use crate::record::values::{EndObject, Hex32, ShownObject};
 use crate::user::RpcUser;
@@ -92,6 +94,11 @@ pub struct TransactionObject<'a> {
     retry_failure: Option<&'static str>,
     /// The tries, the first first; of more than 64, the ones before the last are left out. Null if there was one.
     each_try: Option<Vec<TryObject>>,
+    /// Kind of the promise that the RPC opened, or left open: `retry` (the server refused the operation for now), `lock`, `copy` (COPY whose
+    /// results come later), `delegation` or `layout` (recalls). Null otherwise.
+    opens: Option<&'static str>,
+    /// Promises of earlier RPCs that the RPC kept; null without any.
+    keeps: Option<Vec<KeptObject>>,
 }
 
 impl<'a> TransactionObject<'a> {
@@ -141,6 +148,8 @@ impl<'a> TransactionObject<'a> {
             tries: transaction.tries.as_ref().map_or(1, |tries| tries.count),
             retry_failure: transaction.retry_failure().map(RetryFailure::name),
             each_try: TryObject::list_tries(transaction.tries.as_deref()),
+            opens: transaction.opens.map(PromiseKind::name),
+            keeps: KeptObject::list_kept(&transaction.keeps),
         }
     }
 }

@@ -67,6 +67,7 @@ impl Checker {
                 connection.end_connection(report, book);
             }
             Event::Transaction(_)
+            | Event::Promise(_)
             | Event::Rejected(_)
             | Event::AddressMoved(_)
             | Event::UnansweredRequest(_)

@@ -8,6 +8,9 @@
 //! - Two calls with different content are two RPCs: the client has given up the earlier one.
 //! - All is bounded: past the bounds, what is held is given as RPCs of their own.
 
+mod operation_key;
+pub(crate) mod promises;
+
 use std::collections::VecDeque;
 
 use crate::carrier::operation::Side;

@@ -2,11 +2,14 @@
 //!
 //! No item of the callback program is DDP-eligible (RFC 8267 section 6.5).
 
-use super::grammar::Item::{Array, Number, Opaque, OperationResults, Operations, Structure, Union};
+use super::grammar::Item::{Array, Marked, Number, Opaque, OperationResults, Operations, Structure, Union};
 use super::grammar::{BOOL, HYPER, Item, OperationTable, Row, WORD, ok, ok_else, operations, plain, row};
 use super::operation::CompoundRole::{Attributes, Leading};
 use super::operation::OperationCode;
-use super::v4::{BITMAP, FATTR, FSID, NFS_FH, OPEN_DELEGATION, OWNER, SESSIONID, STATEID, STATUS, WRITE_RESPONSE};
+use super::v4::{
+    BITMAP, COPIED, FATTR, FSID, NFS_FH, OPEN_DELEGATION, OWNER, SESSIONID, STATEID, STATUS, WRITE_RESPONSE,
+};
+use super::walk::Mark;
 
 pub(super) const PROCEDURES: &[Row] = &[
     row(0, "NFSv4 CB_NULL", &[], plain(&[])),
@@ -26,7 +29,7 @@ const LAYOUTRECALL: Item = Union(&[(1, &[NFS_FH, HYPER, HYPER, STATEID]), (2, &[
 /// `referring_call_list4`.
 const REFERRING_CALL_LIST: Item = Structure(&[SESSIONID, Array(&[WORD, WORD])]);
 /// `offload_info4`: what was written, or how much was copied before the error.
-const OFFLOAD_INFO: Item = Union(&[(0, &[WRITE_RESPONSE])], Some(&[HYPER]));
+const OFFLOAD_INFO: Item = Marked(Mark::OffloadInfo, &Union(&[(0, &[WRITE_RESPONSE])], Some(&[COPIED])));
 
 operations!(
     OPERATIONS,

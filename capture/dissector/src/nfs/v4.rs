@@ -111,9 +111,12 @@ const SECINFO: Results = ok(&[Array(&[Union(&[(6, &[Opaque, WORD, WORD])], Some(
 // Copies (RFC 7862 sections 4 and 15).
 /// `netloc4`: a name, a URL, an address.
 const NETLOC: Item = Union(&[(1, &[Opaque]), (2, &[Opaque]), (3, &[NETADDR])], None);
+/// Number of octets that were copied: two words.
+pub(super) const COPIED: Item = Structure(&[Number, Number]);
 /// `write_response4`.
-pub(super) const WRITE_RESPONSE: Item = Structure(&[Optional(&[STATEID]), HYPER, WORD, VERIFIER]);
-const COPY_REQUIREMENTS: Item = Fixed(8);
+pub(super) const WRITE_RESPONSE: Item =
+    Marked(Mark::WriteResponse, &Structure(&[Optional(&[STATEID]), COPIED, Number, VERIFIER]));
+const COPY_REQUIREMENTS: Item = Marked(Mark::CopyRequirements, &Structure(&[Number, Number]));
 
 // Errors whose results have an arm.
 const NFS4ERR_TOOSMALL: u32 = 10005;
@@ -149,7 +152,12 @@ operations!(
     row(9, GETATTR, &[ASKED_ATTRIBUTES], ok(&[Marked(Mark::AttributeValues, &FATTR)])).role(Attributes),
     row(10, GETFH, &[], ok(&[NFS_FH])).role(Leading).filehandle(Get),
     row(11, LINK, &[COMPONENT], CHANGED).conflict(DelegationConflict::Entry),
-    row(12, LOCK, &[WORD, BOOL, HYPER, HYPER, LOCKER], ok_or(&[STATEID], DENIED)),
+    row(
+        12,
+        LOCK,
+        &[Marked(Mark::Variant, &Structure(&[Number, Number, Number, Number, Number, Number])), LOCKER],
+        ok_or(&[STATEID], DENIED)
+    ),
     row(13, LOCKT, &[WORD, HYPER, HYPER, OWNER], ok_or(&[], DENIED)),
     row(14, LOCKU, &[WORD, WORD, STATEID, HYPER, HYPER], ok(&[STATEID])),
     row(15, LOOKUP, &[COMPONENT], STATUS).filehandle(Name),
@@ -158,7 +166,7 @@ operations!(
     row(
         18,
         OPEN,
-        &[WORD, WORD, WORD, OWNER, OPENFLAG, OPEN_CLAIM],
+        &[WORD, WORD, WORD, OWNER, OPENFLAG, Marked(Mark::Variant, &OPEN_CLAIM)],
         ok(&[STATEID, CHANGE_INFO, WORD, BITMAP, OPEN_DELEGATION]),
     )
     .filehandle(Name)
@@ -281,7 +289,7 @@ operations!(
     row(64, LAYOUTERROR, &[HYPER, HYPER, STATEID, Array(&[DEVICEID, WORD, WORD])], STATUS),
     row(65, LAYOUTSTATS, &[HYPER, HYPER, STATEID, Fixed(16), Fixed(16), DEVICEID, LAYOUT_BODY], STATUS),
     row(66, OFFLOAD_CANCEL, &[STATEID], STATUS),
-    row(67, OFFLOAD_STATUS, &[STATEID], ok(&[HYPER, Optional(&[WORD])])),
+    row(67, OFFLOAD_STATUS, &[STATEID], ok(&[Marked(Mark::OffloadStatus, &Structure(&[COPIED, Optional(&[Number])]))]),),
     row(
         68,
         READ_PLUS,

@@ -72,6 +72,17 @@ pub(crate) enum Mark {
     Channel,
     /// The `sessionid4` of the session that SEQUENCE names, or that CREATE_SESSION has created.
     Session,
+    /// Part of the arguments that tells operations of one kind on one file apart: the claim of OPEN; type, reclaim, offset and
+    /// length of LOCK.
+    Variant,
+    /// A `write_response4`.
+    WriteResponse,
+    /// A `copy_requirements4`.
+    CopyRequirements,
+    /// An `offload_info4`.
+    OffloadInfo,
+    /// The results of OFFLOAD_STATUS.
+    OffloadStatus,
 }
 
 /// Room that the results of a call may need.

@@ -363,6 +363,8 @@ impl<'a, 'c> Walker<'a, 'c> {
                 self.last_piece_is(PieceKind::Structure);
             }
             Mark::AttributeValues | Mark::Attributes | Mark::Unlimited | Mark::Session => {}
+            Mark::Variant | Mark::WriteResponse | Mark::CopyRequirements => {}
+            Mark::OffloadInfo | Mark::OffloadStatus => {}
         }
         let operation = self.walk.operations.len().saturating_sub(1);
         if let Some(marked) = &mut self.marked {

@@ -49,6 +49,75 @@ pub struct OperationArguments<'a> {
     pub named_handle: Option<&'a [u8]>,
     /// Entries of the directory in the results of READDIR and READDIRPLUS, in wire format.
     listing: Option<Listing<'a>>,
+    /// Claim of OPEN, or range and type of LOCK, in wire format.
+    variant: Option<&'a [u8]>,
+    /// Results of COPY or OFFLOAD_STATUS, or arguments of CB_OFFLOAD.
+    offload: Offload<'a>,
+}
+
+/// Parts of COPY, CB_OFFLOAD and OFFLOAD_STATUS in wire format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Offload<'a> {
+    write_response: Option<&'a [u8]>,
+    requirements: Option<&'a [u8]>,
+    info: Option<&'a [u8]>,
+    status: Option<&'a [u8]>,
+}
+
+/// Results of COPY (RFC 7862 section 15.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CopyResults<'a> {
+    /// `stateid4` of the CB_OFFLOAD that reports the end (`wr_callback_id`); `None` if the COPY has ended.
+    pub callback_stateid: Option<&'a [u8]>,
+    /// Octets that were copied (`wr_count`).
+    pub copied: u64,
+    /// `stable_how4` of the octets that were copied (`wr_committed`): 0 for UNSTABLE4, 1 for DATA_SYNC4, 2 for FILE_SYNC4.
+    pub committed: u32,
+    /// True if the octets were copied in order (`cr_consecutive`).
+    pub is_consecutive: bool,
+    /// True if the COPY has ended with the reply (`cr_synchronous`).
+    pub is_synchronous: bool,
+}
+
+/// End of a COPY, as CB_OFFLOAD reports it (RFC 7862 section 16.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Offloaded {
+    /// Status of the COPY (`nfsstat4`).
+    pub status: u32,
+    /// Octets that were copied.
+    pub copied: u64,
+    /// `stable_how4` of these octets; `None` if the COPY failed.
+    pub committed: Option<u32>,
+}
+
+/// Progress of a COPY, as OFFLOAD_STATUS reports it (RFC 7862 section 15.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OffloadProgress {
+    /// Octets that were copied.
+    pub copied: u64,
+    /// Status of the COPY (`nfsstat4`), if the COPY has ended.
+    pub complete: Option<u32>,
+}
+
+/// A `write_response4`.
+struct WriteResponse<'a> {
+    callback_stateid: Option<&'a [u8]>,
+    copied: u64,
+    committed: u32,
+}
+
+impl<'a> WriteResponse<'a> {
+    fn read(octets: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(octets);
+        let callback_stateid = match reader.u32().ok()? {
+            0 => None,
+            _ => Some(reader.read_octets(16).ok()?),
+        };
+        Some(Self { callback_stateid, copied: reader.u64().ok()?, committed: reader.u32().ok()? })
+    }
 }
 
 /// Limits of the server in the form of a result.
@@ -92,6 +161,19 @@ impl Transaction {
         self.walk_arguments().unwrap_or_default()
     }
 
+    /// Returns the results alone of the operations of a COMPOUND: of a call that was not rebuilt, only the reply shows the operations.
+    pub(crate) fn results_alone(&self) -> Vec<OperationArguments<'_>> {
+        self.walk_results().unwrap_or_default()
+    }
+
+    fn walk_results(&self) -> Option<Vec<OperationArguments<'_>>> {
+        let reply = rebuilt(&self.reply)?;
+        let body = self.readable(RpcBody { octets: results(reply)?, position: 0 })?;
+        let (procedure, callback) = (self.procedure?, self.callback.is_callback());
+        let (answers, returned) = nfs::marked_results(procedure, callback, body.octets, Reduced::Reply(&writes(reply)));
+        Some(compound(&answers, &[], &answers, &returned, None))
+    }
+
     fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
         let (procedure, callback) = (self.procedure?, self.callback.is_callback());
         let call = rebuilt(&self.call)?;
@@ -115,7 +197,7 @@ impl Transaction {
             arguments.returned_limits = first(returned.iter(), Mark::FileSystem).map(ReturnedLimits::FileSystem);
             return Some(vec![arguments]);
         }
-        Some(compound(&operations, &asked, &answers, &returned, call))
+        Some(compound(&operations, &asked, &answers, &returned, Some(call)))
     }
 
     /// Returns the octets of the arguments in a call, unless encrypted.
@@ -195,6 +277,45 @@ impl<'b> OperationArguments<'b> {
         self.listing.into_iter().flat_map(Listing::entries)
     }
 
+    /// Returns the results of a COPY that succeeded.
+    #[must_use]
+    pub fn copy(&self) -> Option<CopyResults<'b>> {
+        let WriteResponse { callback_stateid, copied, committed } = WriteResponse::read(self.offload.write_response?)?;
+        let mut requirements = Reader::new(self.offload.requirements?);
+        let (is_consecutive, is_synchronous) = (requirements.u32().ok()? != 0, requirements.u32().ok()? != 0);
+        Some(CopyResults { callback_stateid, copied, committed, is_consecutive, is_synchronous })
+    }
+
+    /// Returns the end of a COPY that CB_OFFLOAD reports.
+    #[must_use]
+    pub fn offloaded(&self) -> Option<Offloaded> {
+        let mut reader = Reader::new(self.offload.info?);
+        let status = reader.u32().ok()?;
+        if status != 0 {
+            return Some(Offloaded { status, copied: reader.u64().ok()?, committed: None });
+        }
+        let WriteResponse { copied, committed, .. } = WriteResponse::read(reader.rest())?;
+        Some(Offloaded { status, copied, committed: Some(committed) })
+    }
+
+    /// Returns the progress of a COPY that OFFLOAD_STATUS reports.
+    #[must_use]
+    pub fn offload_progress(&self) -> Option<OffloadProgress> {
+        let mut reader = Reader::new(self.offload.status?);
+        let copied = reader.u64().ok()?;
+        let complete = if reader.u32().ok()? == 0 { None } else { Some(reader.u32().ok()?) };
+        Some(OffloadProgress { copied, complete })
+    }
+
+    /// Returns the part of the arguments that tells operations of one kind on one file apart: the claim of OPEN; type,
+    /// reclaim, offset and length of LOCK.
+    pub(crate) fn variant(&self) -> Option<&'b [u8]> {
+        match self.operation? {
+            OperationCode::OPEN => self.variant?.get(..4),
+            _ => self.variant,
+        }
+    }
+
     fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>>) -> Self
     where
         'b: 'a,
@@ -210,6 +331,8 @@ impl<'b> OperationArguments<'b> {
                 Mark::Attributes => &mut arguments.attributes,
                 Mark::Stateid => &mut arguments.stateid,
                 Mark::Path => &mut arguments.path,
+                Mark::Variant => &mut arguments.variant,
+                Mark::OffloadInfo => &mut arguments.offload.info,
                 Mark::Offset => {
                     arguments.offset.get_or_insert_with(|| number(octets));
                     continue;
@@ -246,7 +369,7 @@ fn compound<'a>(
     asked: &[MarkedItem<'a>],
     answers: &[CompoundOperation],
     returned: &[MarkedItem<'a>],
-    call: &Rebuilt,
+    call: Option<&Rebuilt>,
 ) -> Vec<OperationArguments<'a>> {
     let mut filehandles = Filehandles::default();
     let mut all: Vec<OperationArguments<'a>> = Vec::with_capacity(operations.len());
@@ -255,12 +378,21 @@ fn compound<'a>(
         (arguments.operation, arguments.traits) = (Some(operation.code), operation.code.traits());
         arguments.status = answers.get(index).and_then(|answer| answer.status);
         if operation.code == OperationCode::WRITE {
-            let data = call.items.iter().find(|item| item.operation == index);
+            let data = call.and_then(|call| call.items.iter().find(|item| item.operation == index));
             arguments.count = data.map(|data| data.length);
         }
         arguments.returned_limits =
             first(select_items(returned, index), Mark::AttributeValues).map(ReturnedLimits::Attributes);
         arguments.listing = first(select_items(returned, index), Mark::Entries).map(Listing::Version4);
+        if matches!(operation.code, OperationCode::COPY | OperationCode::OFFLOAD_STATUS) {
+            let result = |mark| first(select_items(returned, index), mark);
+            arguments.offload = Offload {
+                write_response: result(Mark::WriteResponse),
+                requirements: result(Mark::CopyRequirements),
+                status: result(Mark::OffloadStatus),
+                ..arguments.offload
+            };
+        }
         let got = first(select_items(returned, index), Mark::Handle);
         if let Some((handle, named)) =
             got.zip(filehandles.named_by).filter(|_| arguments.traits.filehandle == FilehandleStep::Get)

@@ -16,6 +16,7 @@ pub(crate) mod phases;
 pub(crate) mod pieces;
 pub(crate) mod place;
 pub(crate) mod placement;
+pub(crate) mod promise;
 pub(crate) mod properties;
 pub(crate) mod ranges;
 pub(crate) mod recovery;

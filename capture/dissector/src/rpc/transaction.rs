@@ -9,6 +9,7 @@ use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phase, Phases};
 use super::pieces::Pieces;
 use super::placement::{FramePlacement, Placements};
+use super::promise::{Promise, PromiseKind};
 use super::properties::{Direction, Rpc, Security, Status};
 use super::recovery::Recovery;
 use super::steps::Steps;
@@ -89,6 +90,10 @@ pub struct Transaction {
     /// Tries, if there were several, each on a separate connection. The RPC then begins with the first call and ends
     /// with the accepted reply; everything else is of the last try.
     pub tries: Option<Box<Tries>>,
+    /// Kind of the promise that the RPC opened, or that the RPC's failure left open.
+    pub opens: Option<PromiseKind>,
+    /// Promises of earlier RPCs that the RPC kept.
+    pub keeps: Vec<Promise>,
     /// Frames that carried the RPC's Payload streams by RDMA, if `Config::placements` asks for placements.
     pub(crate) placements: Placements,
 }

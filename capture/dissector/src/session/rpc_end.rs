@@ -118,6 +118,8 @@ impl ConcludedCall {
             waiting: None,
             joined: None,
             tries: None,
+            opens: None,
+            keeps: Vec::new(),
             placements: Placements::default(),
         };
         let timeline = call.map(|call| transaction.take_call(call));

@@ -198,7 +198,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" | "outlier" => "slowest",
-        "errors" => "operations",
+        "errors" | "server-grace" | "refused-for-now" | "copy-unfinished" | "lock-held" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled"
         | "two-clocks" => "capture",
@@ -224,7 +224,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 33);
+    assert_eq!(seen.len(), 37);
 }
 
 /// Frames of a shipped capture, without some of them.

@@ -3,7 +3,6 @@
 use rpcrdma::v2::Family;
 
 use super::mount::Carrier;
-use crate::file_names;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::nfs4;
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, WRITE3_POSITION, call, message, null, octets, reply, write3};
@@ -11,12 +10,13 @@ use crate::synthetic::tcp::{CLIENT, Iwarp, SERVER, fpdu, null_call};
 use crate::synthetic::trace::Trace;
 use crate::synthetic::{Packet, Wire, v2};
 use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
+use crate::{file_names, promises};
 
 /// Frames, one of the captures.
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 50] = [
+pub(super) const ALL: [(&str, Made); 53] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -65,20 +65,30 @@ pub(super) const ALL: [(&str, Made); 50] = [
     ("calls_sent_again", || calls(|_| Fate::Refused)),
     ("one_name_in_two_folders", file_names::one_name_in_two_folders),
     ("referral", file_names::referral),
+    ("grace", || on_ethernet(&promises::in_grace())),
+    ("copy_offloaded", || on_ethernet(&promises::copies_offloaded())),
+    ("copy_unfinished", || on_ethernet(&promises::copy_unfinished(false))),
     ("tries", || super::tries(Carrier::Roce)),
     ("iwarp_tries", || super::tries(Carrier::Iwarp)),
 ];
 
 /// Frames of Ethernet, in the order and at the times of the packets in them.
 pub(super) fn frames(packets: &[(u64, Packet)]) -> Vec<Record> {
-    let frame = |(time, packet): &(u64, Packet)| {
-        let mac = |host: u8| [2, 0, 0, 0, 0, host];
-        let (source, destination) = (packet[15], packet[19]);
-        let data = [&mac(destination)[..], &mac(source), &[8, 0], packet].concat();
-        let length = data.len() as u32;
-        Record { time_ns: BEGIN + time * 1000, link: ETHERNET, data, length }
-    };
-    packets.iter().map(frame).collect()
+    packets.iter().map(|(time, packet)| frame(BEGIN + time * 1000, packet)).collect()
+}
+
+/// The frame of a packet.
+fn frame(time_ns: u64, packet: &[u8]) -> Record {
+    let mac = |host: u8| [2, 0, 0, 0, 0, host];
+    let (source, destination) = (packet[15], packet[19]);
+    let data = [&mac(destination)[..], &mac(source), &[8, 0], packet].concat();
+    let length = data.len() as u32;
+    Record { time_ns, link: ETHERNET, data, length }
+}
+
+/// The same packets on Ethernet.
+fn on_ethernet(records: &[Record]) -> Vec<Record> {
+    records.iter().map(|record| frame(record.time_ns, &record.data)).collect()
 }
 
 /// 2026-01-01 00:00:00 UTC, in nanoseconds.

@@ -92,3 +92,92 @@ pub fn recall_reply(xid: u32) -> Vec<u8> {
     let sequence = [words(&[11, 0]), words(&SESSION), words(&[1, 0, 0, 0])].concat();
     reply(xid, &[words(&[0, 0, 2]), sequence, words(&[4, 0])].concat())
 }
+
+/// The reply to a COMPOUND of SEQUENCE, PUTFH and an operation that failed with this status.
+pub fn failed_reply(xid: u32, operation: u32, status: u32) -> Vec<u8> {
+    let sequence = [words(&[53, 0]), words(&SESSION), words(&[1, 0, 0, 0, 0])].concat();
+    // LOCK with NFS4ERR_DENIED says who has the lock: offset, length, type, client and owner.
+    let denied = if (operation, status) == (LOCK, DENIED) {
+        [words(&[0, 0, 0, 0, 2, 0, 1]), opaque(b"other")].concat()
+    } else {
+        Vec::new()
+    };
+    let results = [words(&[22, 0]), words(&[operation, status]), denied].concat();
+    reply(xid, &[words(&[status, 0, 3]), sequence, results].concat())
+}
+
+pub const WRITE: u32 = 38;
+pub const OPEN: u32 = 18;
+pub const LOCK: u32 = 12;
+pub const LAYOUTGET: u32 = 50;
+
+pub const DELAY: u32 = 10_008;
+pub const DENIED: u32 = 10_010;
+pub const GRACE: u32 = 10_013;
+
+/// WRITE with another stateid.
+pub fn write_with(xid: u32, handle: &[u8], stateid: [u32; 4]) -> Vec<u8> {
+    let write = [words(&[38]), words(&stateid), words(&[0, 0, 2]), opaque(b"data")].concat();
+    compound(xid, &[putfh(handle), write])
+}
+
+/// LOCK of a file from an offset on, by a client that is willing to wait (WRITEW_LT).
+pub fn lock(xid: u32, handle: &[u8], offset: u32) -> Vec<u8> {
+    let lock = [words(&[LOCK, 4, 0, 0, offset, 0, 100, 0]), words(&STATEID), words(&[0])].concat();
+    compound(xid, &[putfh(handle), lock])
+}
+
+pub fn lock_reply(xid: u32) -> Vec<u8> {
+    compound_reply(xid, &[words(&[22, 0]), [words(&[LOCK, 0]), words(&STATEID)].concat()])
+}
+
+/// COPY of a file into another.
+pub fn copy(xid: u32) -> Vec<u8> {
+    let copy = [words(&[60]), words(&STATEID), words(&STATEID), words(&[0, 0, 0, 0, 0, 1 << 20, 1, 0, 0])].concat();
+    compound(xid, &[putfh(b"source"), words(&[32]), putfh(b"destination"), copy])
+}
+
+/// Its reply: the COPY goes on, and CB_OFFLOAD will have this stateid.
+pub fn copy_reply(xid: u32, stateid: [u32; 4]) -> Vec<u8> {
+    // wr_callback_id, wr_count, wr_committed, wr_writeverf, cr_consecutive, cr_synchronous
+    let copy = [words(&[60, 0, 1]), words(&stateid), words(&[0, 0, 0, 9, 9, 1, 0])].concat();
+    compound_reply(xid, &[words(&[22, 0]), words(&[32, 0]), words(&[22, 0]), copy])
+}
+
+/// The reply to a COPY that is complete.
+pub fn copy_done_reply(xid: u32) -> Vec<u8> {
+    let copy = words(&[60, 0, 0, 0, 1 << 20, 2, 9, 9, 1, 1]);
+    compound_reply(xid, &[words(&[22, 0]), words(&[32, 0]), words(&[22, 0]), copy])
+}
+
+/// CB_SEQUENCE and CB_OFFLOAD: all was copied.
+pub fn offloaded(xid: u32, stateid: [u32; 4]) -> Vec<u8> {
+    let sequence = [words(&[11]), words(&SESSION), words(&[1, 0, 0, 0, 0])].concat();
+    let offload = [words(&[15]), opaque(b"destination"), words(&stateid), words(&[0, 0, 0, 1 << 20, 2, 9, 9])].concat();
+    call(xid, [CALLBACK_PROGRAM, 1, 1], &[words(&[0, 1, 0, 2]), sequence, offload].concat())
+}
+
+pub fn offloaded_reply(xid: u32) -> Vec<u8> {
+    let sequence = [words(&[11, 0]), words(&SESSION), words(&[1, 0, 0, 0])].concat();
+    reply(xid, &[words(&[0, 0, 2]), sequence, words(&[15, 0])].concat())
+}
+
+/// OFFLOAD_CANCEL.
+pub fn cancel(xid: u32, stateid: [u32; 4]) -> Vec<u8> {
+    compound(xid, &[putfh(b"destination"), [words(&[66]), words(&stateid)].concat()])
+}
+
+pub fn cancel_reply(xid: u32) -> Vec<u8> {
+    compound_reply(xid, &[words(&[22, 0]), words(&[66, 0])])
+}
+
+/// OFFLOAD_STATUS.
+pub fn progress(xid: u32, stateid: [u32; 4]) -> Vec<u8> {
+    compound(xid, &[putfh(b"destination"), [words(&[67]), words(&stateid)].concat()])
+}
+
+/// Its reply: so many octets were copied, and the COPY goes on or is complete.
+pub fn progress_reply(xid: u32, octets: u32, is_complete: bool) -> Vec<u8> {
+    let complete: &[u32] = if is_complete { &[1, 0] } else { &[0] };
+    compound_reply(xid, &[words(&[22, 0]), [words(&[67, 0, 0, octets]), words(complete)].concat()])
+}
