@@ -82,6 +82,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "lines",
             "name_counts",
             "small_map",
+            "operation_text",
             "record",
             "unanswered",
             "user",

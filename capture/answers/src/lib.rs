@@ -5,7 +5,7 @@
 //! that several answers share come first:
 //!
 //! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
-//! - `lines`, `called`, `name_counts`, `operation_name`, [`file_names`], [`gaps`], `tries`, `unanswered`, `user`: what several answers say of a message, an RPC or a
+//! - `lines`, `called`, `name_counts`, `operation_name`, `operation_text`, [`file_names`], [`gaps`], `tries`, `unanswered`, `user`: what several answers say of a message, an RPC or a
 //!   capture;
 //! - [`selection`]: the part of a capture that an answer shows;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
@@ -33,6 +33,7 @@ pub mod gaps;
 pub mod lines;
 mod name_counts;
 mod operation_name;
+mod operation_text;
 mod promises;
 mod small_map;
 mod tries;

@@ -275,8 +275,10 @@ pub(super) fn recovered(recovery: &Recovery, done: &str) -> String {
 /// Returns the state before the call: no credit, for long enough to tell.
 fn before(transaction: &Transaction) -> Option<String> {
     let least = transaction.latency().unwrap_or_default() / MATTERS;
-    let wait = transaction.credit_wait.ok().filter(|wait| *wait > least)?;
-    Some(format!("before it, no credit was free for {} ms", Milliseconds(wait)))
+    let [credit, slot] = [transaction.credit_wait.ok(), transaction.slot_wait.and_then(Result::ok)];
+    let (wait, what) = if slot > credit { (slot, "slot of its session") } else { (credit, "credit") };
+    let wait = wait.filter(|wait| *wait > least)?;
+    Some(format!("before it, no {what} was free for {} ms", Milliseconds(wait)))
 }
 
 /// Returns a description of a phase.

@@ -29,6 +29,17 @@ pub(crate) fn of_tries(tries: &Tries) -> Vec<String> {
     sentences
 }
 
+/// Event that ended one try of an RPC, in words.
+pub(crate) fn try_end(transaction: &Transaction) -> String {
+    match Try::of(transaction) {
+        Some(one) => match outcome(&one) {
+            Some(outcome) => outcome,
+            None => one.end.name().to_owned(),
+        },
+        None => TryEnd::Unknown.name().to_owned(),
+    }
+}
+
 /// The most tries of an RPC that are described.
 const NAMED: usize = 3;
 
@@ -43,7 +54,19 @@ fn took(tries: &Tries) -> String {
 
 /// Outcome of an earlier try.
 fn of_try(number: usize, one: &Try) -> String {
-    let Try { connection, call, end, disconnection, execution, .. } = *one;
+    let Try { connection, call, execution, .. } = *one;
+    let words = outcome(one).unwrap_or_else(|| "no reply".to_owned());
+    let executed = match execution {
+        Execution::No => "not executed",
+        Execution::Possible => "may have been executed",
+        Execution::Executed => "executed",
+    };
+    format!("try {number}: called in frame {} on connection {connection}; {words}; {executed}", call.frame)
+}
+
+/// Refusal or loss, and the end of the connection, if the capture shows any.
+fn outcome(one: &Try) -> Option<String> {
+    let Try { call, end, disconnection, .. } = *one;
     let ended = disconnection.map(|TryDisconnection { by, stamp, how, .. }| {
         format!("{by} ended the connection ({} in frame {})", how.name(), stamp.frame)
     });
@@ -56,13 +79,7 @@ fn of_try(number: usize, one: &Try) -> String {
         _ => None,
     };
     let words: Vec<String> = happened.into_iter().chain(ended).collect();
-    let words = if words.is_empty() { "no reply".to_owned() } else { words.join(", ") };
-    let executed = match execution {
-        Execution::No => "not executed",
-        Execution::Possible => "may have been executed",
-        Execution::Executed => "executed",
-    };
-    format!("try {number}: called in frame {} on connection {connection}; {words}; {executed}", call.frame)
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn refusal(kind: RecoveryKind) -> String {

@@ -25,6 +25,7 @@ use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Ter
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
 use crate::mount::promises::Promises;
+use crate::mount::slots::Slots;
 use crate::mount::{Ends, Mounts, RepeatedCall};
 use crate::rpc::call_content::CallContent;
 use crate::rpc::message::Message;
@@ -209,6 +210,7 @@ struct DissectorState {
     neighbours: Neighbours,
     mounts: Mounts,
     promises: Promises,
+    slots: Slots,
     /// Frames of priority-based flow control that pause a port.
     port_pauses: u32,
     summary: Summary,
@@ -287,6 +289,10 @@ impl Dissector {
     /// Relates the events after the first `known` to other connections, and to the sessions of mirrors.
     #[inline]
     fn relate_events(&mut self, known: usize) {
+        if self.state.events.len() > known {
+            let DissectorState { slots, events, .. } = &mut self.state;
+            slots.take_events(events, known);
+        }
         if self.state.mounts.has_several() {
             let DissectorState { mounts, events, .. } = &mut self.state;
             // By index: most frames have one event, and an iterator over a part of the queue costs more than the question.
@@ -344,6 +350,8 @@ impl Dissector {
             if is_settled {
                 self.state.mounts.settle(message, *key);
             }
+            let DissectorState { slots, events, .. } = &mut self.state;
+            slots.take_events(events, known);
             for event in self.state.events.split_off(known) {
                 self.state.take_event(event);
             }
@@ -374,6 +382,8 @@ impl Dissector {
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.count_segments(0, self.iwarp.take_checked());
+        let DissectorState { slots, events, .. } = &mut self.state;
+        slots.take_events(events, known);
         if self.state.mounts.has_several() {
             self.join_tries(known);
             self.state.mounts.release(&mut self.state.events);

@@ -100,6 +100,7 @@ pub use rpc::properties::{Direction, Rpc, Security, Status, Walked};
 pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, TimeOut};
 pub use rpc::retry::RetryFailure;
+pub use rpc::slots::SlotWaitUnknown;
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
 pub use rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
 pub use rpc::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};

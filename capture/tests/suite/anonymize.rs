@@ -135,12 +135,14 @@ impl Replaced {
             Value::String(text) => match key {
                 "octets" | "hash" | "stateid" | "callback_stateid" | "file_name" | "new_file_name" | "file"
                 | "path" | "machine" => self.name(&text),
+                "session_id" | "client_id" | "major_id" | "scope" => self.name(&text),
                 _ if text.parse::<std::net::IpAddr>().is_ok() || is_lid(&text) => self.name(&text),
                 _ => {
                     let text = Self::file(&text.replace(path, "PATH"));
                     Value::from(self.text(&text))
                 }
             },
+            Value::Number(number) if key == "minor_id" => self.name(&number.to_string()),
             other => other,
         }
     }
@@ -193,10 +195,10 @@ fn records(command: &str, path: &Path) -> Vec<Value> {
         if record["malformed"].is_object() {
             record["writes"] = Value::Null;
         }
-        // Users, machines and paths have other names.
+        // Users, machines, servers and paths have other names, in lines of text too.
         let mounts = record.get_mut("mounts").and_then(Value::as_array_mut).into_iter().flatten();
         for mount in mounts.filter_map(Value::as_object_mut) {
-            ["users", "paths"].into_iter().for_each(|name| drop(mount.remove(name)));
+            ["users", "paths", "lines"].into_iter().for_each(|name| drop(mount.remove(name)));
         }
     }
     records

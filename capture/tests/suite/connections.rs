@@ -9,7 +9,7 @@ use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, LinkType, Time};
 use serde_json::Value;
 
 use crate::command::{run, stdout};
-use crate::diagnosis::{MILLISECOND, SECOND, SENDS_OF_4096, Scene, dropped_connections};
+use crate::diagnosis::{MILLISECOND, SECOND, SENDS_OF_4096, Scene, causes, diagnose, dropped_connections};
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, null};
 use crate::synthetic::tcp::{self, Iwarp};
@@ -69,6 +69,55 @@ fn outcomes(frames: &[Record]) -> Vec<String> {
     let text = text(frames, false);
     let lines = text.lines().skip(1).filter(|line| line.contains(" → "));
     lines.map(|line| line.split_once(" port 20049 ").unwrap().1.trim().to_owned()).collect()
+}
+
+/// A client of iWARP whose MPA request gets no answer: the server's TCP acknowledges the request or not, closes the connection, or the
+/// capture lacks the answer.
+#[test]
+fn an_mpa_request_without_an_answer_is_unanswered() {
+    let asked = || {
+        let mut trace = tcp::Iwarp::default();
+        // Without the MPA reply.
+        trace.packets.pop();
+        trace.next[tcp::SERVER] -= 20;
+        trace
+    };
+    let mut told = Vec::new();
+    let mut tell = |trace: &tcp::Iwarp| told.push(outcomes(&frames(&trace.packets)).join(", "));
+    let mut trace = asked();
+    // The request comes again, as nothing acknowledges it.
+    trace.again(SECOND, tcp::CLIENT, &[&b"MPA ID Req Frame"[..], &[0, 1, 0, 0]].concat());
+    tell(&trace);
+    let mut trace = asked();
+    trace.acknowledge(40, tcp::SERVER, 0);
+    tell(&trace);
+    let frames_of_received = frames(&trace.packets);
+    let mut trace = asked();
+    trace.acknowledge(40, tcp::SERVER, 0);
+    trace.segment(50, tcp::SERVER, 0, tcp::RST, &[]);
+    tell(&trace);
+    // The client acknowledges an answer that the capture lacks.
+    let mut trace = asked();
+    trace.next[tcp::SERVER] += 20;
+    trace.acknowledge(60, tcp::CLIENT, 0);
+    tell(&trace);
+    assert_eq!(
+        told,
+        [
+            "1      - no answer",
+            "1      - received by the server (TCP), not decided",
+            "1      - rejected: it closed the TCP connection instead of an answer (FIN or RST after the MPA request)",
+            "",
+        ]
+    );
+    let mut later = frames_of_received;
+    let mut last = later[0].clone();
+    last.time_ns += 10 * SECOND * 1000;
+    // Another host, seconds later: the capture goes on.
+    last.data[15] = 77;
+    later.push(last);
+    let diagnosis = diagnose(&later);
+    assert!(causes(&diagnosis).contains(&"connect-unanswered"), "{diagnosis:?}");
 }
 
 /// A client that asks for connections under one name after another.

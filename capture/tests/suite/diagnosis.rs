@@ -8,10 +8,10 @@ use rpcrdma_answers::diagnosis::{CAUSES, Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
 use crate::command::{run, stdout};
+use crate::connections::frames;
 use crate::outliers;
 use crate::place::asking;
 use crate::promises;
-use crate::recalls;
 use crate::situations::{self, mount};
 use crate::slow_transfer::{CongestionSign, IwarpTransfers, Transfers};
 use crate::synthetic::By::{self, Client, Server};
@@ -23,6 +23,7 @@ use crate::transcode::{self, Mirror, MirrorKind, Pcap, Record};
 use crate::twins::{
     ALONE, Carrier, Load, Made, ReadRequest, Stream, Truth, another_order, every_other, finish_streams, halves,
 };
+use crate::{recalls, sessions};
 
 /// Microseconds.
 pub(crate) const MILLISECOND: u64 = 1000;
@@ -33,7 +34,7 @@ pub(crate) const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
 const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
 
 /// Causes of RPCs that were answered: one of them has most of it.
-pub(crate) const TIMED: [&str; 16] = [
+pub(crate) const TIMED: [&str; 17] = [
     "retried",
     "loss",
     "receiver-not-ready",
@@ -49,6 +50,7 @@ pub(crate) const TIMED: [&str; 16] = [
     "window",
     "link-full",
     "credits",
+    "slots",
     "errors",
 ];
 
@@ -1177,6 +1179,18 @@ pub(crate) fn rows() -> Vec<Row> {
         row("full link, WRITE", |_| Transfers::by(Client).sharing().records(), &["link-full"]),
         row("one credit", |load| few_credits(load, 1, 100), &["credits"]),
         row("four credits", |load| few_credits(load, 4, 200), &["credits"]),
+        row("few slots", |_| frames(&sessions::slots(mount::Carrier::Roce).mount.packets()), &["slots"]),
+        row("few slots, iWARP", |_| frames(&sessions::slots(mount::Carrier::Iwarp).mount.packets()), &["slots"]),
+        row(
+            "no callback path, file system moved",
+            |_| frames(&sessions::status(mount::Carrier::Roce).packets()),
+            &["session-status"],
+        ),
+        row(
+            "no callback path, file system moved, iWARP",
+            |_| frames(&sessions::status(mount::Carrier::Iwarp).packets()),
+            &["session-status"],
+        ),
         row("small Sends, READ", |load| small_sends(load, false), &["small-sends"]),
         row("small Sends, WRITE", |load| small_sends(load, true), &["small-sends"]),
         row(
@@ -1817,6 +1831,7 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "server-not-listening",
         "server-silent",
         "server-slow",
+        "slots",
         "slow-transfer",
         "small-sends",
         "window",

@@ -50,6 +50,7 @@ mod rfc5666;
 mod screen;
 mod selection;
 mod separate;
+mod sessions;
 mod simulation;
 mod situations;
 mod slow_transfer;

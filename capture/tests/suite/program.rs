@@ -227,16 +227,23 @@ fn a_callback_is_in_the_reverse_direction() {
 fn a_transaction_is_call_reply_and_transfers() {
     let mut write = object("transactions", "nfs41", "rdma_xid", "0x61d138ec");
     // The macro below has no room for these.
-    let promises = ["opens", "keeps"].map(|field| write.as_object_mut().unwrap().remove(field));
-    assert_eq!(promises, [Some(Value::Null), Some(Value::Null)]);
+    let mut take = |field: &str| write.as_object_mut().unwrap().remove(field).unwrap();
+    let sequence = json!({
+        "session_id": "39e8006bb068d7620100000000000000", "sequence_id": 44, "slot_id": 0, "highest_slot_id": 0, "cache_this": false,
+        "reply_highest_slot_id": 29, "target_highest_slot_id": 29, "status_flags": []
+    });
+    assert_eq!(take("sequence"), sequence, "as tshark shows it");
+    assert_eq!((take("slot_wait_ns"), take("slot_wait_missing")), (json!(0), Value::Null));
+    assert_eq!(["opens", "keeps"].map(take), [Value::Null, Value::Null]);
     // As tshark shows it (nfs.fh.hash, nfs.fhandle); the name is that of the OPEN before.
     let handle = json!({"hash": "0xb58e201c", "octets": "01000101000000009ff1ffc29901000000000000", "file_name": "odd2", "path": "/odd2"});
     let (file, ok) = (capture("nfs41"), json!({"name": "NFS4_OK", "number": 0}));
     let arguments = json!([
-        {"name": "PUTFH", "handle": handle, "file_name": null, "new_file_name": null, "offset": null, "count": null,
-         "stateid": null, "named_handle": null, "offload": null},
-        {"name": "WRITE", "handle": handle, "file_name": null, "new_file_name": null, "offset": 0, "count": 5003,
-         "stateid": "0000000039e8006bb068d76206000000", "named_handle": null, "offload": null}
+                {"name": "PUTFH", "handle": handle, "file_name": null, "new_file_name": null, "offset": null, "count": null,
+                 "stateid": null, "write": null, "session": null, "server": null, "named_handle": null, "offload": null},
+                {"name": "WRITE", "handle": handle, "file_name": null, "new_file_name": null, "offset": 0, "count": 5003,
+                 "stateid": "0000000039e8006bb068d76206000000", "write": {"stable_how": "FILE_SYNC4", "count": 5003, "committed": "FILE_SYNC4"},
+                 "session": null, "server": null, "named_handle": null, "offload": null}
     ]);
     assert_eq!(
         write,

@@ -192,6 +192,35 @@ fn each_try_is_an_rpc_if_tries_are_asked_for() {
     }
 }
 
+/// `explain` has the tries one after the other, each with what ended it.
+#[test]
+fn explain_shows_each_try_with_its_end() {
+    let file = path("tries");
+    let output = run(&["explain", "--xid", "5", &file]);
+    let text = stdout(&output);
+    let first = text.find("try 1 of 2: 192.0.2.2 ended the connection (DREQ in frame ").unwrap();
+    let second = text.find("try 2 of 2: answered").unwrap();
+    assert!(first < second);
+    let tries = records(&["explain", "--json", "--xid", "5", &file], "explain");
+    let told: Vec<_> = tries.iter().map(|one| (&one["try_number"], &one["tries"], &one["connection"])).collect();
+    assert_eq!(told, [(&1.into(), &2.into(), &1.into()), (&2.into(), &2.into(), &2.into())]);
+    let alone = records(&["explain", "--json", "--xid", "20", &file], "explain");
+    assert_eq!((alone.len(), &alone[0]["try_number"], &alone[0]["tries"]), (1, &Value::Null, &1.into()));
+}
+
+/// An RPC is on the connection of each of its tries.
+#[test]
+fn a_connection_selects_rpcs_by_any_of_their_tries() {
+    let file = path("tries");
+    for (connection, expected) in [("1", vec![1, 2, 3, 4, 5, 6, 7, 8, 20]), ("2", vec![4, 5, 6, 7, 8, 9, 10, 21])] {
+        let rpcs = records(&["transactions", "--json", "--connection", connection, &file], "transaction");
+        let mut xids: Vec<_> =
+            rpcs.iter().map(|rpc| u32::from_str_radix(&rpc["rdma_xid"].as_str().unwrap()[2..], 16).unwrap()).collect();
+        xids.sort_unstable();
+        assert_eq!(xids, expected, "{connection}");
+    }
+}
+
 /// More calls wait when their connection ends than are held.
 #[test]
 fn tries_past_the_bounds_are_rpcs_of_their_own() {

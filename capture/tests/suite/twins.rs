@@ -30,7 +30,7 @@ pub(crate) const ALONE: Load = Load { calls: 1, carrier: Carrier::Roce };
 const CROWDS: [Load; 2] = [Load { calls: 16, carrier: Carrier::Roce }, Load { calls: 16, carrier: Carrier::Iwarp }];
 
 /// Rows without a twin, each with its reason.
-const WITHOUT_TWIN: [(&str, &str); 54] = [
+const WITHOUT_TWIN: [(&str, &str); 58] = [
     ("healthy: NFSv3", RECORDED_HEALTHY),
     ("healthy: NFSv3 over IPv6", RECORDED_HEALTHY),
     ("healthy: NFSv4.0", RECORDED_HEALTHY),
@@ -41,6 +41,10 @@ const WITHOUT_TWIN: [(&str, &str); 54] = [
     ("healthy: iWARP", RECORDED_HEALTHY),
     ("healthy: idle", "a mount without calls"),
     ("server ends connections", RETRIED),
+    ("few slots", SESSIONS),
+    ("few slots, iWARP", SESSIONS),
+    ("no callback path, file system moved", SESSIONS),
+    ("no callback path, file system moved, iWARP", SESSIONS),
     ("server ends connections, iWARP", RETRIED),
     ("one slow server", ONE_OF_MANY),
     ("one slow client", ONE_OF_MANY),
@@ -91,6 +95,7 @@ const CLOCKS: &str = "`simulation/clocks.rs` has two clocks with 1 to 64 calls i
 const DATA: &str = "`slow_transfer.rs` has the row and its twin, each with its truth";
 const RECORDED_HEALTHY: &str = "a recording: 'healthy: busy' has a twin";
 const RECORDED_LOSS: &str = "a recording: 'loss' has a twin";
+const SESSIONS: &str = "calls of two sessions are in flight at a time, over RoCE and iWARP";
 const RETRIED: &str =
     "five calls are in flight when the connection ends; `tries` has more of these, over both carriers";
 const ONE_OF_MANY: &str = "calls of many connections are in flight at the same time: `outliers.rs`";
@@ -371,6 +376,7 @@ fn owner(cause: &str) -> Option<&'static str> {
         | "connection-refused"
         | "receiver-not-ready"
         | "credits"
+        | "slots"
         | "errors"
         | "server-grace"
         | "refused-for-now"
@@ -378,7 +384,7 @@ fn owner(cause: &str) -> Option<&'static str> {
         "lock-held" => return None,
         "client-silent" | "client-slow" | "reply-refused" | "wrong-checksum" | "delegation-recall" => "client",
         "server-unreachable" | "client-unreachable" | "connect-unanswered" | "loss" | "distance" => "network",
-        "protocol" | "small-sends" | "flapping" => return None,
+        "protocol" | "small-sends" | "flapping" | "session-status" => return None,
         _ => "capture",
     })
 }

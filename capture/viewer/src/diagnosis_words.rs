@@ -3,7 +3,7 @@
 use std::io;
 
 use answers::JsonRecord;
-use answers::diagnosis::{DiagnosedCause, Diagnosis};
+use answers::diagnosis::{DiagnosedCause, DiagnosedMount, Diagnosis};
 use answers::format::number::counted;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -22,6 +22,7 @@ pub(crate) struct ShownDiagnosis<'a> {
     sound: Option<String>,
     causes: Vec<ShownCause<'a>>,
     limits: &'a [String],
+    mounts: &'a [DiagnosedMount],
 }
 
 #[derive(Serialize)]
@@ -51,6 +52,7 @@ impl<'a> ShownDiagnosis<'a> {
             sound: diagnosis.causes.is_empty().then(|| diagnosis.nothing_stands_out()),
             causes: diagnosis.causes.iter().map(ShownCause::new).collect(),
             limits: &diagnosis.limits,
+            mounts: &diagnosis.mounts,
         })
     }
 }

@@ -178,8 +178,9 @@ struct NamedRow<'a> {
 }
 
 impl SelectableRpc for NamedRow<'_> {
-    fn connection(&self) -> u32 {
-        self.row.kind.connection
+    fn was_on(&self, connections: &[u32]) -> bool {
+        let earlier = self.names.text(self.row.kind.earlier).split(' ').filter_map(|number| number.parse().ok());
+        [self.row.kind.connection].into_iter().chain(earlier).any(|connection| connections.contains(&connection))
     }
 
     fn xid(&self) -> u32 {

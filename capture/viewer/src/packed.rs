@@ -220,6 +220,8 @@ mod tests {
 
     const KIND: Kind = Kind {
         connection: 7,
+        earlier: Name::from_number(8),
+        tries: 3,
         client: Name::from_number(1),
         server: Name::from_number(2),
         procedure: Name::from_number(3),

@@ -64,6 +64,10 @@ pub(crate) struct Row {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
     pub(crate) connection: u32,
+    /// Numbers of the connections of earlier tries, joined by spaces.
+    pub(crate) earlier: Name,
+    /// Number of tries.
+    pub(crate) tries: u64,
     pub(crate) client: Name,
     pub(crate) server: Name,
     /// The name of the procedure, such as `NFSv4 COMPOUND`.
@@ -152,8 +156,12 @@ impl Kind {
         };
         let operations: Vec<&str> = transaction.operations.iter().map(|operation| operation.name).collect();
         let (status, status_number) = outcome(transaction);
+        let earlier = transaction.tries.iter().flat_map(|tries| tries.earlier());
+        let earlier: Vec<_> = earlier.map(|one| one.connection.to_string()).collect();
         Self {
             connection: transaction.connection,
+            earlier: names.insert(&earlier.join(" ")),
+            tries: transaction.tries_count(),
             client: names.insert(&client.to_string()),
             server: names.insert(&server.to_string()),
             procedure: names.insert(transaction.name.unwrap_or_default()),

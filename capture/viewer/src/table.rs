@@ -148,7 +148,7 @@ pub(crate) const COLUMNS: [RpcColumn; 12] = {
         RpcColumn::new(
             Heading::number("latency", "latency")
                 .meaning("Latency; of a call without a reply, the time that it waited"),
-            &["latency_ns"],
+            &["latency_ns", "tries"],
             Own(
                 |row, last| row.latency.or_else(|| row.is_waiting().then(|| last.saturating_sub(row.time))),
                 |row, _| latency(row),
@@ -182,10 +182,14 @@ const PHASES: &str =
     "The phase that took longest, in the order of the legend; RPCs with the same one by their time in it";
 
 fn latency(row: &Row) -> String {
-    match row.latency {
+    let mut text = match row.latency {
         _ if row.is_waiting() => row.kind.unanswered.to_owned(),
         latency => latency.map_or_else(|| "–".to_owned(), number::duration),
+    };
+    if row.kind.tries > 1 {
+        text.push_str(&format!(", {} tries", row.kind.tries));
     }
+    text
 }
 
 fn size(octets: u64) -> String {
@@ -198,6 +202,8 @@ fn size(octets: u64) -> String {
 pub(crate) struct ShownRow<'a> {
     index: u32,
     connection: u32,
+    /// Number of tries.
+    tries: u64,
     xid: String,
     time_ns: u64,
     latency_ns: Option<u64>,
@@ -318,6 +324,7 @@ impl Table {
         Some(ShownRow {
             index,
             connection: row.kind.connection,
+            tries: row.kind.tries,
             xid: format!("{:#010x}", row.xid),
             time_ns: row.time.saturating_sub(self.first),
             latency_ns: row.latency,

@@ -3,6 +3,9 @@ import { button, element } from "./dom";
 import { linkFrames } from "./frames";
 import type { Cause, Diagnosis } from "./protocol";
 
+/** The most mounts that are shown. */
+const MOUNTS = 20;
+
 export interface DiagnosisHandlers {
   /** Shows the RPCs that these words of a filter select. */
   select(words: readonly string[]): void;
@@ -30,8 +33,19 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { selec
   const limits = diagnosis.limits.length === 0
     ? null
     : element("p", { class: "note" }, `What the capture cannot show: ${diagnosis.limits.join(" ")}`);
-  parent.replaceChildren(...summary, verdict, ...(limits ? [limits] : []));
+  const mounts = diagnosis.mounts.length === 0 ? null : mountBlock(diagnosis.mounts);
+  parent.replaceChildren(...summary, verdict, ...[limits, mounts].filter((part) => part !== null));
   linkFrames(parent, open);
+}
+
+/** The mounts, folded. */
+function mountBlock(mounts: Diagnosis["mounts"]): HTMLElement {
+  const lines = ({ lines }: Diagnosis["mounts"][number]): HTMLElement => element("ul", {}, ...lines.map((line) => element("li", {}, line)));
+  const shown = mounts.slice(0, MOUNTS).flatMap((mount) => [element("h3", {}, `${mount.client} → ${mount.server}`), lines(mount)]);
+  const more = mounts.length - MOUNTS;
+  if (more > 0) shown.push(element("p", { class: "note" }, `${more} more: see rpcrdma stats`));
+  const count = mounts.length === 1 ? "1 mount" : `${mounts.length} mounts`;
+  return element("details", { class: "mounts" }, element("summary", {}, `${count}: versions, security, sizes, sessions`), ...shown);
 }
 
 /** The time of day at which a cause began, and the frames that show it. */

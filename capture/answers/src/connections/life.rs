@@ -18,7 +18,7 @@ pub enum RequestAnswer {
     Accepted(Stamp),
     /// The server rejected the connection.
     Rejected(Stamp, RejectionKind),
-    /// The server confirmed the receipt (MRA), and did not decide.
+    /// The server confirmed the receipt (MRA; for iWARP, by TCP), and did not decide.
     Received,
     /// There is no answer.
     None,
@@ -121,7 +121,7 @@ impl ConnectionLife {
     pub(super) fn of_rejected(rejected: &Rejected) -> Self {
         let Rejected { stamp, from, to, service, kind, asked, has_private_data, is_for_rpc, .. } = *rejected;
         let carrier = match kind {
-            RejectionKind::Mpa | RejectionKind::Reset => Some(Carrier::Iwarp),
+            RejectionKind::Mpa | RejectionKind::Reset | RejectionKind::Closed => Some(Carrier::Iwarp),
             _ => None,
         };
         Self {

@@ -33,7 +33,7 @@ pub struct ConnectionObject<'a> {
     asked_times: Option<u32>,
     /// The last frame of the request.
     last_asked: Option<MomentObject>,
-    /// Answer to the request: `accepted`, `rejected`, `received` (MRA, and no decision), `none`, or `not captured`.
+    /// Answer to the request: `accepted`, `rejected`, `received` (MRA, or an acknowledgement of the MPA request by TCP, and no decision), `none`, or `not captured`.
     answer: &'static str,
     /// The frame of the answer.
     answered: Option<MomentObject>,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rpcrdma_dissector::{AddressMoved, CarrierTerms, Side, Stamp};
+use rpcrdma_dissector::{AddressMoved, Carrier, CarrierTerms, Side, Stamp};
 
 use super::life::{ConnectionLife, KnownConnection, LifeEnd, RequestAnswer};
 use super::{ConnectionItem, ConnectionLives};
@@ -130,7 +130,10 @@ fn between(from: Stamp, to: Stamp) -> String {
 fn outcome(life: &ConnectionLife) -> String {
     match (life.answer, life.end) {
         (RequestAnswer::Rejected(_, kind), _) => format!("rejected: {kind}"),
-        (RequestAnswer::Received, _) => "received by the server (MRA), not decided".to_owned(),
+        (RequestAnswer::Received, _) => {
+            let how = if life.carrier == Some(Carrier::Iwarp) { "TCP" } else { "MRA" };
+            format!("received by the server ({how}), not decided")
+        }
         (RequestAnswer::None, LifeEnd::Never) => "no answer".to_owned(),
         (_, LifeEnd::EndedBy { by, how, .. }) => {
             let unanswered = match life.calls.unanswered {

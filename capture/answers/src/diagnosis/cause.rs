@@ -55,6 +55,8 @@ pub enum Cause {
     CopyUnfinished,
     /// Locks are held by other owners.
     LockHeld,
+    /// A server reports that state of a client, or the way of callbacks to the client, is lost.
+    SessionStatus,
     /// The responder takes unusually long.
     ResponderSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
@@ -71,6 +73,8 @@ pub enum Cause {
     Outlier,
     /// Calls waited for credits.
     Credits,
+    /// Calls waited for slots of their sessions.
+    Slots,
     /// RPCs need chunks because of a small inline threshold.
     SmallSends,
     /// RPCs fail.
@@ -188,7 +192,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 37] = [
+pub static CAUSES: [CauseRule; 39] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -368,6 +372,13 @@ pub static CAUSES: [CauseRule; 37] = [
         condition: "the server denied LOCKs that the client is willing to wait for as often or as long (NFS4ERR_DENIED)",
     },
     CauseRule {
+        cause: Cause::SessionStatus,
+        name: "session-status",
+        title: "The server reports trouble with a client's state",
+        condition: "a reply to SEQUENCE has a status flag about state of the client that is lost or moved, or about the callback path: the \
+                    latter for 1 s or to the end of the capture",
+    },
+    CauseRule {
         cause: Cause::ResponderSlow,
         name: "server-slow",
         title: "The server was slow",
@@ -422,6 +433,13 @@ pub static CAUSES: [CauseRule; 37] = [
         name: "credits",
         title: "Calls waited for credits",
         condition: "10 calls waited for a credit, not counting the first wait of a connection, and they are 20 % of the RPCs",
+    },
+    CauseRule {
+        cause: Cause::Slots,
+        name: "slots",
+        title: "Calls waited for slots of their session",
+        condition: "10 calls waited for a slot longer than for a credit, in sessions that were created in the capture, and they are 20 % of \
+                    the RPCs",
     },
     CauseRule {
         cause: Cause::SmallSends,

@@ -127,7 +127,9 @@ impl Judgement<'_> {
         let until = if self.attempts.is_last(key, run) { ", up to the end of the capture" } else { "" };
         let mut sentences = vec![format!("{client} sent {server} {asked}{port}{within}, and got no answer{until}.")];
         sentences.push(match requests.is_received {
-            true => format!("{server} confirmed that it received a request (MRA), and has not decided."),
+            true => {
+                format!("{server} confirmed that it received a request (MRA, or TCP for iWARP), and has not decided.")
+            }
             false => "The server is down, or packets are lost on the way there or back.".to_owned(),
         });
         if !self.attempts.is_heard(key) && !requests.is_received {

@@ -16,6 +16,7 @@ use super::credits::CreditTerms;
 use super::losses::Losses;
 use super::recalls::Recalls;
 use super::referrals::Referrals;
+use super::sessions::SessionFacts;
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::format::number::counted;
 use crate::small_map::SmallMap;
@@ -223,6 +224,7 @@ pub(super) struct Facts {
     /// IP addresses that moved to another MAC address.
     pub(super) moves: Vec<AddressMoved>,
     pub(super) credits: CreditTerms,
+    pub(super) sessions: SessionFacts,
 }
 
 impl Facts {

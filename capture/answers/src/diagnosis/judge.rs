@@ -12,6 +12,7 @@ use super::judgement::{EndNames, Judgement, NAMED, added_up, is_part, longest, n
 use super::outlier::{self, OutlierOwner};
 use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
+use super::sessions::ReportedStates;
 use super::tally::{GreatestRpc, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use crate::format::line::sentence;
@@ -83,6 +84,7 @@ impl<'a> Judgement<'a> {
             self.refused_for_now(),
             self.copy_unfinished(),
             self.lock_held(),
+            self.session_status(),
             self.slow(Cause::ResponderSlow, CauseOwner::Responder, &self.waits.responder),
             self.slow(Cause::RequesterSlow, CauseOwner::Requester, &self.waits.requester),
             self.slow_transfer(CauseOwner::Requester, &self.waits.held_up.requester_paused),
@@ -92,6 +94,7 @@ impl<'a> Judgement<'a> {
             self.window(CauseOwner::Responder, &self.waits.held_up.responder_closed),
             self.link_full(),
             self.credits(),
+            self.slots(),
             self.small_sends(),
             self.errors(),
             self.protocol().filter(|_| !is_fatal),
@@ -689,6 +692,47 @@ impl<'a> Judgement<'a> {
         evidence.extend(self.facts.credits.sentence());
         let cause = self.cause(Cause::Credits, self.facts.credits.owner(), evidence, "stats --interval 1s");
         Some(self.timed(cause, tally))
+    }
+
+    /// Calls that waited for slots of their sessions.
+    fn slots(&self) -> Option<DiagnosedCause> {
+        let tally = &self.waits.slots;
+        let is_enough = tally.rpcs >= SEVERAL && is_part(tally.rpcs, WAITED, self.waits.rpcs);
+        if !self.stands_out(Cause::Slots, tally.rpcs, is_enough) {
+            return None;
+        }
+        let mut evidence = vec![format!(
+            "{} of {} came when a reply freed a slot of their session: until then all were in use, for up to {}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "call"),
+            duration(tally.greatest()?)
+        )];
+        let facts = self.context.map_or(self.facts, |context| &context.facts);
+        let (owner, size) = facts.sessions.size().unzip();
+        evidence.extend(size);
+        Some(self.timed(self.cause(Cause::Slots, owner, evidence, "stats"), tally))
+    }
+
+    /// States of clients that servers report in the status flags of SEQUENCE.
+    fn session_status(&self) -> Option<DiagnosedCause> {
+        let (mounts, selected) = match self.context {
+            Some(context) => (&context.mounts[..], Some(&self.facts.sessions)),
+            None => (self.mounts, None),
+        };
+        let states = ReportedStates::new(mounts, selected);
+        if states.is_empty() {
+            return None;
+        }
+        let owner = states.owner();
+        let cause = DiagnosedCause {
+            owner_address: owner.and_then(|_| states.server()),
+            client: states.client(),
+            server: states.server(),
+            since_ns: states.since(),
+            ..self.cause(Cause::SessionStatus, owner, states.evidence(NAMED), "stats")
+        };
+        let examples = states.frames().take(NAMED).map(|frame| CauseExample { frame, waiting_ns: None });
+        Some(cause.shown_by(examples))
     }
 
     fn small_sends(&self) -> Option<DiagnosedCause> {

@@ -15,6 +15,7 @@ use crate::connections::Flapping;
 use crate::format::number::{counted, duration, grouped};
 use crate::gaps::Gaps;
 use crate::outliers::Outlier;
+use crate::stats::MountStatistics;
 
 /// The most directions, failures or rules that evidence names.
 pub(super) const NAMED: usize = 3;
@@ -30,6 +31,8 @@ pub(super) struct Judgement<'a> {
     pub(super) gaps: &'a Gaps,
     /// Servers, clients, users and files that are far slower than others.
     pub(super) outliers: &'a [Outlier],
+    /// Mounts of the whole capture; of a selection, none.
+    pub(super) mounts: &'a [MountStatistics],
     pub(super) summary: &'a Summary,
     /// The whole capture, if a selection is diagnosed.
     pub(super) context: Option<&'a WholeCapture>,

@@ -2,7 +2,7 @@
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `both_ends`: latencies at both ends, if the capture holds both;
-//!   `losses`: losses by direction; `transfer_waits`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `facts`: other counts;
+//!   `losses`: losses by direction; `transfer_waits`: times for which data by RDMA was held up; `retries`: RPCs with several tries; `sessions`: slots and status flags; `facts`: other counts;
 //!   `tally`: the client, operation and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
 //! - `promises`: waits above RPC: refused operations, asynchronous COPYs, locks; `promise_causes`: the causes about these;
@@ -28,6 +28,7 @@ mod recalls;
 mod record;
 mod referrals;
 mod retries;
+mod sessions;
 mod tally;
 mod text;
 mod time_union;
@@ -46,7 +47,7 @@ use crate::gaps::Gaps;
 use crate::operation_name::OperationName;
 use crate::outliers::Outliers;
 use crate::selection::SpanningRpcs;
-use crate::stats::{Latency, Mounts, failure};
+use crate::stats::{ConnectionCredits, Latency, Mounts, failure};
 use attempts::Attempts;
 use facts::Facts;
 use judgement::Judgement;
@@ -89,8 +90,7 @@ pub struct Diagnoser {
     facts: Facts,
     attempts: Attempts,
     lives: Connections,
-    /// `None` if the mounts are not wanted.
-    mounts: Option<Mounts>,
+    mounts: Mounts,
     outliers: Outliers,
     gaps: Gaps,
     selected: Option<Box<SelectedPart>>,
@@ -125,16 +125,11 @@ impl Diagnoser {
             facts: Facts::default(),
             attempts: Attempts::default(),
             lives: Connections::default(),
-            mounts: Some(Mounts::default()),
+            mounts: Mounts::default(),
             outliers: Outliers::default(),
             gaps: Gaps::default(),
             selected: None,
         }
-    }
-
-    /// Leaves the mounts out, for a caller that gathers the mounts itself.
-    pub(crate) fn without_mounts(self) -> Self {
-        Self { mounts: None, ..self }
     }
 
     /// Diagnoses a selection.
@@ -143,7 +138,7 @@ impl Diagnoser {
     #[must_use]
     pub fn of_selection(self) -> Self {
         let selected = SelectedPart {
-            whole: Self::new("").without_mounts(),
+            whole: Self::new(""),
             options: String::new(),
             items: 0,
             connections: BTreeSet::new(),
@@ -212,12 +207,15 @@ impl Diagnoser {
                 self.facts.connection(report);
                 if report.number.is_some() {
                     self.attempts.connection(report);
+                    if self.mounts.knows(report) {
+                        self.mounts.connection(report, &ConnectionCredits::default());
+                    }
                 }
             }
             Event::AddressMoved(moved) => self.facts.address_moved(*moved),
             Event::Promise(promise) => {
                 self.waits.promises.add_open(promise);
-                self.mounts.iter_mut().for_each(|mounts| mounts.promise(promise));
+                self.mounts.promise(promise);
             }
             Event::Rejected(rejected) => self.attempts.rejected(rejected),
             Event::UnansweredRequest(request) => self.attempts.unanswered(request),
@@ -237,7 +235,7 @@ impl Diagnoser {
                 self.facts.referrals.add_rpc(transaction, arguments);
                 self.facts.recalls.transaction(transaction, arguments);
                 self.names.learn(transaction, arguments);
-                self.mounts.iter_mut().for_each(|mounts| mounts.transaction(transaction, Some(arguments)));
+                self.mounts.transaction(transaction, Some(arguments));
                 &self.names
             }
         };
@@ -260,8 +258,12 @@ impl Diagnoser {
             (status, RpcSubject { operation, ..rpc.subject() })
         });
         self.waits.add_rpc(&rpc, &mut causes);
+        let counted = |cause, wait: Option<u64>| wait.filter(|_| causes.counted.contains(cause));
+        let slot_wait = transaction.slot_wait.and_then(Result::ok);
+        self.facts.sessions.note_sessions(transaction, arguments);
+        self.facts.sessions.add_rpc(arguments, counted(Cause::Slots, slot_wait));
         let wait = transaction.credit_wait.as_ref().ok().copied();
-        self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
+        self.facts.credits.transaction(transaction, counted(Cause::Credits, wait));
         if let Some((status, subject)) = failed {
             causes.add_cause(Cause::Errors, self.facts.failure(status, &subject));
         }
@@ -309,11 +311,13 @@ impl Diagnoser {
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
         let flapping = self.lives.flapping();
+        let mounts = self.mounts.finish(summary.capture_end());
         WholeCapture {
             waits: self.waits,
             facts: self.facts,
             attempts: self.attempts,
             flapping,
+            mounts,
             causes,
             names: self.names,
         }
@@ -331,7 +335,9 @@ impl Diagnoser {
         let silence = waits.silence(summary.capture_end(), all_waits, all_facts);
         let files = files.as_deref().unwrap_or("FILE");
         let flapping = lives.flapping();
+        let mounts = mounts.finish(summary.capture_end());
         let judgement = Judgement {
+            mounts: &mounts,
             flapping: &flapping,
             waits: &waits,
             silence: &silence,
@@ -361,12 +367,7 @@ impl Diagnoser {
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,
             without_call: waits.without_call,
-            mounts: mounts
-                .map(|mounts| mounts.finish(summary.capture_end()))
-                .iter()
-                .flatten()
-                .map(DiagnosedMount::new)
-                .collect(),
+            mounts: mounts.iter().map(DiagnosedMount::new).collect(),
             latency: both_ends
                 .map(|both| both.requester)
                 .or_else(|| Latency::new(&waits.latencies))

@@ -135,6 +135,14 @@ impl PlainCause {
             Cause::Congestion => Self::slow("the network was congested", "Ask whoever runs the network."),
             Cause::Window => Self::slow("OWNER accepted no more data", "Look at OWNER: memory and load."),
             Cause::LinkFull => Self::slow("the link was full", "A faster link would help; nothing is broken."),
+            Cause::SessionStatus => Self::other(
+                "OWNER reports that it lost the state of a client, or its way back to the client",
+                "Look at OWNER: its log, and what stands between OWNER and the client.",
+            ),
+            Cause::Slots => Self::slow(
+                "the client had to wait for a free slot of its session",
+                "Allow more slots in a session on OWNER.",
+            ),
             Cause::Credits => Self::slow(
                 "the client had to wait for permission to send requests",
                 "Allow more requests at a time on OWNER.",

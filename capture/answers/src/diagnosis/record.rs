@@ -48,7 +48,7 @@ pub struct Diagnosis {
     pub latency: Option<Latency>,
     /// Latencies seen by each end, if the capture holds the packets of both ends of all connections.
     pub both_ends: Option<SeenAtBothEnds>,
-    /// Nanoseconds for which RPCs waited: their latencies, the times before calls for which there was no credit, and the ages of
+    /// Nanoseconds for which RPCs waited: their latencies, the times before calls for which there was no credit or slot, and the ages of
     /// calls without a reply.
     pub waiting_ns: u64,
     /// The causes, in the order of their weight.
@@ -64,7 +64,7 @@ pub struct Diagnosis {
     pub late_causes: Vec<(u64, Cause)>,
 }
 
-/// A mount, with the options in words; `rpcrdma stats` names the frame that shows each option.
+/// A mount, with the options in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct DiagnosedMount {
@@ -76,12 +76,15 @@ pub struct DiagnosedMount {
     pub options: String,
     /// Promises above RPC in words, a line for each kind.
     pub promises: Vec<String>,
+    /// All that the capture shows of the mount, in lines with the frames that show it.
+    pub lines: Vec<String>,
 }
 
 impl DiagnosedMount {
     pub(super) fn new(mount: &MountStatistics) -> Self {
         let promises = mount.promises.iter().map(PromiseStatistics::line).collect();
-        Self { client: mount.client.clone(), server: mount.server.clone(), options: mount.summary(), promises }
+        let (client, server) = (mount.client.clone(), mount.server.clone());
+        Self { client, server, options: mount.summary(), promises, lines: mount.lines() }
     }
 }
 

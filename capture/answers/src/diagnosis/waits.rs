@@ -138,6 +138,8 @@ pub(super) struct Waits {
     pub(super) joined_longest: Option<LeastWait>,
     /// Times before calls for which their requesters had no credit.
     pub(super) credits: Tally,
+    /// Times before calls for which no slot of their session was free, beyond the times without a credit.
+    pub(super) slots: Tally,
     /// Times of recovery from loss.
     pub(super) loss: Tally,
     /// Time in which at least one of the RPCs of `loss` was delayed.
@@ -262,6 +264,12 @@ impl Waits {
             && (self.waited.len() >= ENDS || !self.waited.insert(transaction.connection))
         {
             causes.add_cause(Cause::Credits, self.credits.add_rpc(wait, &rpc.subject()));
+        }
+        let credit_wait = transaction.credit_wait.unwrap_or_default();
+        if let Some(Ok(wait)) = transaction.slot_wait
+            && let wait @ 1.. = wait.saturating_sub(credit_wait)
+        {
+            causes.add_cause(Cause::Slots, self.slots.add_rpc(wait, &rpc.subject()));
         }
         if transaction.phases == Err(NotTimed::ArrivalUnknown) {
             self.arrival_unknown.add_rpc(1, &rpc.subject());
@@ -554,7 +562,8 @@ impl Waits {
     /// Nanoseconds for which RPCs waited, with the time of RPCs without a reply.
     pub(super) const fn sum_waits(&self, silence: &Silence) -> u64 {
         let answered = self.latency.saturating_add(self.joined);
-        answered.saturating_add(self.credits.amount).saturating_add(silence.age).saturating_add(self.promises.between)
+        let before = self.credits.amount.saturating_add(self.slots.amount);
+        answered.saturating_add(before).saturating_add(silence.age).saturating_add(self.promises.between)
     }
 }
 

@@ -6,6 +6,7 @@ use super::facts::Facts;
 use super::waits::Waits;
 use crate::connections::Flapping;
 use crate::file_names::FileNames;
+use crate::stats::MountStatistics;
 
 /// Counts of a whole capture, and its causes.
 #[derive(Clone, Debug)]
@@ -14,6 +15,7 @@ pub(super) struct WholeCapture {
     pub(super) facts: Facts,
     pub(super) attempts: Attempts,
     pub(super) flapping: Vec<Flapping>,
+    pub(super) mounts: Vec<MountStatistics>,
     pub(super) causes: CauseSet,
     pub(super) names: FileNames,
 }

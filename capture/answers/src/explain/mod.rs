@@ -30,6 +30,18 @@ pub struct ExplainedRpc {
     pub findings: Vec<Found>,
     /// Retransmissions after the end of the RPC.
     pub after: Vec<Recovered>,
+    /// Place among the tries of the RPC, if the RPC has several.
+    pub try_of: Option<TryPlace>,
+}
+
+/// Place of a try among the tries of an RPC that are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TryPlace {
+    /// Number of the try, from 1.
+    pub number: usize,
+    /// Number of tries.
+    pub count: usize,
 }
 
 impl ExplainedRpc {
@@ -62,6 +74,29 @@ impl ExplainedRpc {
             self.messages.push(message);
         }
     }
+}
+
+/// Puts the tries of an RPC together, at the place of the first try, and numbers the tries.
+fn number_tries(rpcs: &mut Vec<ExplainedRpc>) {
+    rpcs.sort_by_key(ExplainedRpc::began);
+    let mut rest: VecDeque<ExplainedRpc> = core::mem::take(rpcs).into();
+    while let Some(first) = rest.pop_front() {
+        let begin = rpcs.len();
+        rpcs.push(first);
+        while let Some(place) = rpcs.last().and_then(|last| next_try(last, &rest)) {
+            rpcs.extend(rest.remove(place));
+        }
+        let tries = rpcs.get_mut(begin..).unwrap_or_default();
+        let count = tries.len();
+        for (one, number) in tries.iter_mut().zip(1..).filter(|_| count > 1) {
+            one.try_of = Some(TryPlace { number, count });
+        }
+    }
+}
+
+/// The place of the next try after one.
+fn next_try(earlier: &ExplainedRpc, rest: &VecDeque<ExplainedRpc>) -> Option<usize> {
+    rest.iter().position(|rpc| rpc.transaction.is_retry_of(&earlier.transaction))
 }
 
 /// Takes the RPCs to explain, and the related events, in bounded memory.
@@ -98,7 +133,7 @@ impl Explanations {
         }
     }
 
-    /// Returns the RPCs, in the order in which the RPCs ended.
+    /// Returns the RPCs in the order of their calls, with the tries of an RPC one after the other.
     #[must_use]
     pub fn into_rpcs(mut self) -> Vec<ExplainedRpc> {
         for found in core::mem::take(&mut self.findings) {
@@ -110,6 +145,7 @@ impl Explanations {
             let rpc = self.rpc(connection, xid, stamp.frame).filter(|rpc| rpc.ended() < stamp.frame);
             rpc.into_iter().for_each(|rpc| rpc.after.push(recovered));
         }
+        number_tries(&mut self.rpcs);
         self.rpcs
     }
 
@@ -141,6 +177,7 @@ impl Explanations {
             messages: Vec::new(),
             findings: Vec::new(),
             after: Vec::new(),
+            try_of: None,
         };
         let (own, others): (VecDeque<_>, VecDeque<_>) = core::mem::take(&mut self.messages)
             .into_iter()

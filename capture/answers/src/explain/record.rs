@@ -11,6 +11,7 @@ use crate::messages::MessageObject;
 use crate::record::RecordObject;
 use crate::record::values::{EndObject, Hex32};
 use crate::transactions::TransactionObject;
+use crate::tries::try_end;
 
 /// An RPC with everything known about the RPC.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -23,6 +24,12 @@ pub struct ExplainedObject<'a> {
     requester: EndObject,
     /// The address of the end that the call was sent to.
     responder: EndObject,
+    /// Number of the try, from 1; null if the RPC has one try. Each try is a record of its own.
+    try_number: Option<usize>,
+    /// Number of tries of the RPC.
+    tries: usize,
+    /// What ended the try, in words; null if the RPC has one try.
+    try_ended: Option<String>,
     /// In the order of the capture; consecutive packets that did the same are one step.
     steps: Vec<PacketRunObject>,
     /// Packets that are in no step, because there were too many.
@@ -54,6 +61,9 @@ impl<'a> ExplainedObject<'a> {
             rdma_xid: Hex32(transaction.xid),
             requester: EndObject(transaction.from),
             responder: EndObject(transaction.to),
+            try_number: rpc.try_of.map(|place| place.number),
+            tries: rpc.try_of.map_or(1, |place| place.count),
+            try_ended: rpc.try_of.map(|_| try_end(transaction)),
             steps: steps.map(|steps| PacketRunObject::list_runs(steps, transaction)).unwrap_or_default(),
             packets_left_out: steps.and_then(|steps| steps.left_out).map_or(0, |left_out| left_out.packets),
             stretches: stretches.map(|stretches| stretches.iter().map(StretchObject::new).collect()),

@@ -5,15 +5,17 @@ use std::io;
 use anstyle::Style;
 use rpcrdma_dissector::{Files, OperationArguments, Phase, Recovered, Transaction};
 
-use super::ExplainedRpc;
 use super::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use super::{ExplainedRpc, TryPlace};
 use crate::called::{called_within, ended, nfs_status};
 use crate::file_names::{FileNames, escaped, hash, server};
 use crate::format::line::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped};
 use crate::format::number::{Milliseconds, grouped};
 use crate::messages::tree;
+use crate::operation_text::{fields, hexadecimal};
 use crate::pending::PendingCall;
 use crate::slow::{done, recovered};
+use crate::tries::try_end;
 
 /// The fewest columns that there is room in, and the most that are of use.
 const WIDTHS: core::ops::RangeInclusive<usize> = 80..=120;
@@ -38,6 +40,7 @@ pub fn lines(
     let width = width.clamp(*WIDTHS.start(), *WIDTHS.end());
     let mut sections = Sections { out, files, width, colour };
     sections.heading(&rpc.transaction)?;
+    sections.one_of_tries(rpc)?;
     sections.ladder(rpc)?;
     sections.waiting(&rpc.transaction)?;
     sections.time(&rpc.transaction)?;
@@ -91,6 +94,13 @@ impl<W: io::Write> Sections<'_, W> {
         line.write(self.out)?;
         let (calling, answering) = (transaction.calling_end(), transaction.answering_end());
         self.styled(PLAIN, &format!("connection {connection}, {calling} {from}, {answering} {to}"))
+    }
+
+    /// The place of a try among the tries of the RPC, and what ended the try.
+    fn one_of_tries(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
+        let Some(TryPlace { number, count, .. }) = rpc.try_of else { return Ok(()) };
+        let ended = try_end(&rpc.transaction);
+        self.paragraph(WARNING, 0, &format!("try {number} of {count}: {ended}"))
     }
 
     fn waiting(&mut self, transaction: &Transaction) -> io::Result<()> {
@@ -262,7 +272,6 @@ fn status(transaction: &Transaction, argument: &OperationArguments<'_>) -> (Styl
 /// The arguments of an operation, in words.
 fn words(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<String>) -> String {
     let OperationArguments { handle, file_name, new_file_name, offset, count, stateid, .. } = *argument;
-    let hexadecimal = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
     let file = |handle: &[u8]| {
         let name = name(handle).map(|name| format!(" (\"{name}\")")).unwrap_or_default();
         format!("handle {:#010x}{name}", hash(handle))
@@ -275,5 +284,5 @@ fn words(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<Strin
         handle.map(file),
         stateid.map(|stateid| format!("stateid {}", hexadecimal(stateid))),
     ];
-    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    words.into_iter().flatten().chain(fields(argument)).collect::<Vec<_>>().join(", ")
 }

@@ -11,11 +11,12 @@ use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{Credit, Family, PropertyId, ReverseDirection};
 use rpcrdma_dissector::check::send::{SendFinding, findings};
-use rpcrdma_dissector::{Captured, Dialect, Message, PayloadPlace, Rpc, Status, nfs};
+use rpcrdma_dissector::{Captured, Dialect, Message, OperationArguments, PayloadPlace, Rpc, Status, nfs};
 
 use super::fields::{Field, readable, walk};
 use crate::format::line::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::octets;
+use crate::operation_text::{fields, hexadecimal};
 
 /// Columns of the name of a field, and of everything before the value.
 const NAMES: usize = 18;
@@ -152,7 +153,7 @@ impl Tree<'_> {
         let (place, rpc) = (decoded.header.place(), message.rpc.as_ref());
         let (at, earlier) = (decoded.header_length, message.earlier_length());
         let rest = match place {
-            PayloadPlace::Chunk | PayloadPlace::Nowhere => return self.write_known_facts(rpc),
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => return self.write_known_facts(rpc, message),
             PayloadPlace::Part => ", more follow".to_owned(),
             PayloadPlace::Inline if message.earlier_missing().is_some() => {
                 ", after earlier parts, some of which are missing".to_owned()
@@ -166,10 +167,10 @@ impl Tree<'_> {
         match place {
             PayloadPlace::Part => Ok(()),
             _ if rest.is_empty() => {
-                self.rpc(at, decoded.payload, rpc)?;
+                self.rpc(at, decoded.payload, message)?;
                 self.padding(at, message)
             }
-            _ => self.write_known_facts(rpc),
+            _ => self.write_known_facts(rpc, message),
         }
     }
 
@@ -229,16 +230,16 @@ impl Tree<'_> {
     }
 
     /// The RPC header at the start of a Payload stream that begins at `at`.
-    fn rpc(&mut self, at: usize, payload: &[u8], rpc: Option<&Rpc>) -> io::Result<()> {
+    fn rpc(&mut self, at: usize, payload: &[u8], message: &Message) -> io::Result<()> {
         match MessageType::peek(payload) {
             Some((xid, MessageType::CALL)) => match RpcCall::decode(payload) {
-                Ok((call, arguments)) => self.call(at, &call, arguments.len(), rpc),
+                Ok((call, arguments)) => self.call(at, &call, arguments.len(), message),
                 Err(error) => self.no_rpc(at, xid, "CALL", error),
             },
             Some((xid, MessageType::REPLY)) => match RpcReply::decode(payload) {
                 Ok((reply, results)) => {
                     let results_at = at + payload.len() - results.len();
-                    self.reply(at, &reply, results_at..at + payload.len(), rpc)
+                    self.reply(at, &reply, results_at..at + payload.len(), message)
                 }
                 Err(error) => self.no_rpc(at, xid, "REPLY", error),
             },
@@ -254,7 +255,8 @@ impl Tree<'_> {
         self.fault(Some(offset), FAULT, "  RPC header", &format!("in the Payload stream at {error}"))
     }
 
-    fn call(&mut self, at: usize, call: &RpcCall<'_>, arguments: usize, rpc: Option<&Rpc>) -> io::Result<()> {
+    fn call(&mut self, at: usize, call: &RpcCall<'_>, arguments: usize, message: &Message) -> io::Result<()> {
+        let rpc = message.rpc.as_ref();
         self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", call.xid))?;
         self.line(Some(at + 4), PLAIN, "  msg_type", "0 (CALL)")?;
         self.line(Some(at + 8), PLAIN, "  rpcvers", &call.rpc_version.to_string())?;
@@ -267,10 +269,10 @@ impl Tree<'_> {
         self.line(Some(verifier), PLAIN, "  verf", &auth(&call.verifier))?;
         let end = verifier + auth_length(&call.verifier);
         self.line(Some(end), PLAIN, "  arguments", &octets(arguments as u64))?;
-        self.operations(rpc)
+        self.operations(rpc, message)
     }
 
-    fn reply(&mut self, at: usize, reply: &RpcReply<'_>, results: Range<usize>, rpc: Option<&Rpc>) -> io::Result<()> {
+    fn reply(&mut self, at: usize, reply: &RpcReply<'_>, results: Range<usize>, message: &Message) -> io::Result<()> {
         self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", reply.xid))?;
         self.line(Some(at + 4), PLAIN, "  msg_type", "1 (REPLY)")?;
         match &reply.body {
@@ -290,11 +292,11 @@ impl Tree<'_> {
         if !results.is_empty() {
             self.line(Some(results.start), PLAIN, "  results", &octets(results.len() as u64))?;
         }
-        self.write_known_facts(rpc)
+        self.write_known_facts(message.rpc.as_ref(), message)
     }
 
     /// Writes facts about a message that the message itself lacks: a reply does not name the procedure.
-    fn write_known_facts(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
+    fn write_known_facts(&mut self, rpc: Option<&Rpc>, message: &Message) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(name) = rpc.name {
             self.line(None, PLAIN, "  procedure", name)?;
@@ -302,19 +304,36 @@ impl Tree<'_> {
         if let Some(Status::Success(Some(code))) = rpc.status {
             self.line(None, PLAIN, "  status", &status(rpc, code))?;
         }
-        self.operations(Some(rpc))
+        self.operations(Some(rpc), message)
     }
 
-    fn operations(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
+    /// Writes the operations, each with the fields that the message has.
+    fn operations(&mut self, rpc: Option<&Rpc>, message: &Message) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(protection) = rpc.security {
             self.line(None, PLAIN, "  RPCSEC_GSS", protection.name())?;
         }
-        for operation in &rpc.operations {
+        let arguments = message.arguments();
+        if rpc.operations.is_empty() {
+            arguments.iter().try_for_each(|arguments| self.fields(arguments))?;
+        }
+        for (index, operation) in rpc.operations.iter().enumerate() {
             let failed = operation.status.filter(|status| *status != 0);
             let status = failed.map(|code| format!("  {}", status(rpc, code))).unwrap_or_default();
             let value = format!("{} ({}){status}", operation.code, operation.name);
             self.line(None, PLAIN, "    operation", &value)?;
+            arguments.get(index).into_iter().try_for_each(|arguments| self.fields(arguments))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the fields of an operation.
+    fn fields(&mut self, arguments: &OperationArguments<'_>) -> io::Result<()> {
+        let OperationArguments { count, stateid, .. } = *arguments;
+        let count = count.map(|count| format!("count {count}"));
+        let stateid = stateid.map(|stateid| format!("stateid {}", hexadecimal(stateid)));
+        for text in count.into_iter().chain(stateid).chain(fields(arguments)) {
+            self.line(None, DIM, "", &format!("  {text}"))?;
         }
         Ok(())
     }

@@ -142,7 +142,7 @@ impl CaptureReport {
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
-            diagnoser: Diagnoser::new(&name).without_mounts(),
+            diagnoser: Diagnoser::new(&name),
             name,
             stats: Stats::default(),
             series: TimeSeries::default(),

@@ -99,7 +99,7 @@ fn shown_in(cause: &str) -> &'static str {
         "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
             "connections"
         }
-        "loss" | "receiver-not-ready" | "credits" => "timeline",
+        "loss" | "receiver-not-ready" | "credits" | "slots" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" | "outlier" => "slowest",
         "errors" | "server-grace" | "refused-for-now" | "copy-unfinished" | "lock-held" => "operations",

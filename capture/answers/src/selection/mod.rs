@@ -26,7 +26,7 @@ pub use window::{TimeSpan, Window};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selection {
-    /// Numbers of connections.
+    /// Numbers of connections; an RPC is selected if a try of the RPC was on one of them.
     pub connections: Vec<u32>,
     /// `rdma_xid`s.
     pub xids: Vec<u32>,
@@ -143,7 +143,7 @@ impl Selection {
     }
 
     fn selects_but_for_latency(&self, rpc: &impl SelectableRpc) -> bool {
-        is_any(&self.connections, &rpc.connection())
+        (self.connections.is_empty() || rpc.was_on(&self.connections))
             && is_any(&self.xids, &rpc.xid())
             && rpc.has_ends(&self.clients, &self.servers)
             && (self.operations.is_empty() || self.operations.iter().any(|name| rpc.calls(name)))

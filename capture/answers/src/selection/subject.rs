@@ -13,8 +13,8 @@ const PREFIX_V2: &str = "RDMA2_";
 
 /// An RPC that a [`Selection`](super::Selection) judges.
 pub trait SelectableRpc {
-    /// Number of the connection.
-    fn connection(&self) -> u32;
+    /// Returns true if the RPC, or a try of the RPC, was on one of these connections.
+    fn was_on(&self, connections: &[u32]) -> bool;
     /// `rdma_xid`.
     fn xid(&self) -> u32;
     /// Time from call to accepted reply.
@@ -49,8 +49,9 @@ pub struct NamedRpc<'a> {
 }
 
 impl SelectableRpc for NamedRpc<'_> {
-    fn connection(&self) -> u32 {
-        self.transaction.connection
+    fn was_on(&self, connections: &[u32]) -> bool {
+        let earlier = self.transaction.tries.iter().flat_map(|tries| tries.earlier()).map(|one| one.connection);
+        [self.transaction.connection].into_iter().chain(earlier).any(|connection| connections.contains(&connection))
     }
 
     fn xid(&self) -> u32 {

@@ -12,6 +12,7 @@ mod intervals;
 mod mounts;
 mod permitted;
 mod record;
+mod sessions;
 pub(super) mod text;
 
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ pub(crate) use histogram::Histogram;
 pub(crate) use histogram::{part, value_of_part};
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 pub(crate) use mounts::Mounts;
-pub use mounts::{MountNumber, MountSession, MountStatistics, MountText, MountUser};
+pub use mounts::{MountNumber, MountStatistics, MountText, MountUser};
 use record::PerConnection;
 pub(crate) use record::named;
 pub use record::{
@@ -40,6 +41,7 @@ pub use record::{
     InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, RejectedStatistics,
     RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
 };
+pub use sessions::{MountFlag, MountServer, MountSession};
 pub use text::{REORDER, by_two_clocks, interval_heading, sorted_frames, twice};
 
 /// The most connections that are listed.

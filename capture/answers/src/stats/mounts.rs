@@ -1,5 +1,7 @@
 //! Mounts: what the RPCs between a client and a server show of the options of both.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rpcrdma::rpc::{AuthSys, Flavor};
 use rpcrdma_dissector::nfs::{OperationCode, v2, v3};
 use rpcrdma_dissector::{
@@ -7,6 +9,7 @@ use rpcrdma_dissector::{
 };
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline, credits_of};
+use super::sessions::{MountFlag, MountServer, MountSession, MountSessions};
 use crate::format::number::{counted, grouped};
 use crate::promises::{PromiseCounts, PromiseStatistics};
 use crate::small_map::SmallMap;
@@ -49,6 +52,16 @@ pub struct MountStatistics {
     pub lease_seconds: Option<MountNumber>,
     /// The last session that was created (NFSv4.1).
     pub session: Option<MountSession>,
+    /// The sessions that were created, the last eight.
+    pub sessions: Vec<MountSession>,
+    /// The server as EXCHANGE_ID names the server (NFSv4.1).
+    pub server_owner: Option<MountServer>,
+    /// Times in which a status flag of SEQUENCE was set, the first 64.
+    pub status_flags: Vec<MountFlag>,
+    /// Calls from the server: callbacks.
+    pub callbacks: u64,
+    /// Callbacks without a reply.
+    pub callbacks_without_reply: u64,
     /// Paths that were mounted: those that MNT asked for, or for which the client asked about the file system.
     pub paths: Vec<MountText>,
     /// Number of connections.
@@ -103,22 +116,6 @@ pub struct MountUser {
     pub frame: u64,
 }
 
-/// Limits of a session (RFC 8881 section 18.36), in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[non_exhaustive]
-pub struct MountSession {
-    /// Slots: the most calls of the client in flight.
-    pub slots: u32,
-    /// Slots of callbacks.
-    pub callback_slots: u32,
-    /// Maximum length of a call in octets.
-    pub call_octets: u32,
-    /// Maximum length of a reply in octets.
-    pub reply_octets: u32,
-    /// The frame of the reply to CREATE_SESSION.
-    pub frame: u64,
-}
-
 /// Mounts of a capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mounts {
@@ -132,6 +129,7 @@ struct Mount {
     rpcs: u64,
     /// Body of the last AUTH_SYS credential, which most calls share.
     last_sys: Box<[u8]>,
+    sessions: MountSessions,
     /// Handles whose paths are known.
     paths: Vec<KnownPath>,
     spans: Vec<ConnectionSpan>,
@@ -158,10 +156,12 @@ impl Mounts {
         transaction.keeps.iter().for_each(|promise| self.promise(promise));
         // The client of a callback is its responder.
         if transaction.reverse {
-            return;
+            let mount = self.mounts.get_mut(&(transaction.to, transaction.from));
+            return mount.into_iter().for_each(|mount| mount.callback(transaction));
         }
         let Some(mount) = self.mount(transaction.from, transaction.to) else { return };
         mount.rpcs += 1;
+        mount.sessions.note_sequence(transaction, arguments);
         // NULL shows that a server is there, and nothing of the mount: its credential is usually AUTH_NONE.
         let is_null = transaction.procedure.is_none_or(|procedure| procedure.procedure == 0);
         let Some(call) = transaction.call.as_ref().map(|call| call.stamp).filter(|_| !is_null) else { return };
@@ -180,6 +180,13 @@ impl Mounts {
     /// Takes a promise that an RPC kept, or one without an end.
     pub(crate) fn promise(&mut self, promise: &Promise) {
         self.mount(promise.client, promise.server).into_iter().for_each(|mount| mount.promises.take_promise(promise));
+    }
+
+    /// Returns true if the ends of a connection have a mount.
+    pub(crate) fn knows(&self, report: &Report) -> bool {
+        let ends = report.connection.ends;
+        let (one, other) = (ends.active.address, ends.passive.address);
+        self.mounts.get(&(one, other)).is_some() || self.mounts.get(&(other, one)).is_some()
     }
 
     /// Takes a connection that has ended.
@@ -220,7 +227,10 @@ impl Mounts {
             let versions = &mount.versions;
             versions.is_empty() || versions.iter().any(|version| version.value.starts_with("NFS"))
         };
-        self.mounts.into_iter().map(|(_, mount)| mount.finish(end)).filter(is_mount).collect()
+        let mounts = self.mounts.into_iter().map(|(_, mount)| mount.finish(end));
+        let mut mounts: Vec<_> = mounts.filter(is_mount).collect();
+        join_servers(&mut mounts);
+        mounts
     }
 }
 
@@ -238,6 +248,11 @@ impl Mount {
             max_write_octets: None,
             lease_seconds: None,
             session: None,
+            sessions: Vec::new(),
+            server_owner: None,
+            status_flags: Vec::new(),
+            callbacks: 0,
+            callbacks_without_reply: 0,
             paths: Vec::new(),
             connections: 0,
             connections_at_a_time: 0,
@@ -248,8 +263,8 @@ impl Mount {
             reverse_credits: CreditCounts::default(),
             promises: Vec::new(),
         };
-        let promises = PromiseCounts::default();
-        Self { shown, rpcs: 0, last_sys: Box::default(), paths: Vec::new(), spans: Vec::new(), promises }
+        let (sessions, promises) = (MountSessions::default(), PromiseCounts::default());
+        Self { shown, rpcs: 0, last_sys: Box::default(), sessions, paths: Vec::new(), spans: Vec::new(), promises }
     }
 
     fn finish(mut self, end: CaptureEnd) -> MountStatistics {
@@ -264,14 +279,24 @@ impl Mount {
             most = most.max(now);
         }
         self.shown.connections_at_a_time = most.unsigned_abs();
+        let MountSessions { server, sessions, flags, .. } = self.sessions;
+        self.shown.session = sessions.last().cloned();
+        (self.shown.server_owner, self.shown.sessions, self.shown.status_flags) = (server, sessions, flags);
         self.shown
+    }
+
+    fn callback(&mut self, transaction: &Transaction) {
+        self.shown.callbacks += 1;
+        self.shown.callbacks_without_reply += u64::from(transaction.reply.is_none());
     }
 
     /// Returns true if the arguments of an RPC may show something new: one of the first RPCs, one that mounts, or one that moves more data than all
     /// earlier RPCs.
     fn is_read(&self, transaction: &Transaction) -> bool {
         let largest = |number: &Option<MountNumber>| number.map_or(0, |number| number.value);
-        let mounts = |code| matches!(code, OperationCode::PUTROOTFH | OperationCode::CREATE_SESSION);
+        let mounts = |code| {
+            matches!(code, OperationCode::PUTROOTFH | OperationCode::CREATE_SESSION | OperationCode::EXCHANGE_ID)
+        };
         self.rpcs <= READ_RPCS
             || transaction.operations.iter().any(|operation| mounts(operation.code))
             || transaction.write_octets > largest(&self.shown.read_octets)
@@ -339,16 +364,7 @@ impl Mount {
             self.limits(arguments, reply);
         }
         self.walk(arguments);
-        if let Some(session) = transaction.created_session() {
-            let (fore, back) = (session.fore, session.back);
-            self.shown.session = Some(MountSession {
-                slots: fore.calls,
-                callback_slots: back.calls,
-                call_octets: fore.call,
-                reply_octets: fore.reply,
-                frame: reply.frame,
-            });
-        }
+        self.sessions.operations(arguments, reply);
     }
 
     fn limits(&mut self, arguments: &OperationArguments<'_>, reply: Stamp) {
@@ -413,6 +429,21 @@ impl Mount {
     }
 }
 
+/// Notes the other addresses of servers that have several: the major ID and the scope are the same (RFC 8881 section 2.10.5).
+fn join_servers(mounts: &mut [MountStatistics]) {
+    let mut addresses: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for (server, address) in mounts.iter().filter_map(|mount| Some((mount.server_owner.as_ref()?, &mount.server))) {
+        let key = (server.major_id.clone(), server.scope.clone());
+        addresses.entry(key).or_default().insert(address.clone());
+    }
+    for mount in mounts {
+        let Some(server) = &mut mount.server_owner else { continue };
+        let all = addresses.get(&(server.major_id.clone(), server.scope.clone()));
+        let others = all.into_iter().flatten().filter(|address| **address != mount.server);
+        server.other_addresses = others.take(VALUES).cloned().collect();
+    }
+}
+
 /// Keeps a text with the first frame that shows the text.
 fn note(texts: &mut Vec<MountText>, value: &str, stamp: Stamp) {
     if texts.len() < VALUES && !texts.iter().any(|text| text.value == value) {
@@ -448,19 +479,19 @@ impl MountStatistics {
             format!("uid {}, gid {} of machine {} (frame {})", user.uid, user.gid, user.machine, user.frame)
         }));
         lines.extend(self.sizes());
-        lines.extend(self.session.map(|session| {
-            format!(
-                "session of {}, {} of callbacks; calls of up to {} bytes, replies of up to {} (frame {})",
-                counted(session.slots.into(), "slot"),
-                session.callback_slots,
-                grouped(session.call_octets.into()),
-                grouped(session.reply_octets.into()),
-                session.frame
-            )
-        }));
+        lines.extend(self.server_owner.as_ref().map(MountServer::line));
+        lines.extend(self.sessions.iter().flat_map(|session| [Some(session.line()), session.slots_line()]).flatten());
+        lines.extend(self.back_channel());
+        lines.extend(
+            self.status_flags
+                .iter()
+                .map(|flag| format!("status {} {}", flag.flag.trim_start_matches("SEQ4_STATUS_"), flag.when())),
+        );
         lines.extend(self.lease_seconds.map(|lease| format!("lease of {} s (frame {})", lease.value, lease.frame)));
         lines.extend(self.set_up());
-        lines.push(format!("credits {}", credits_of(&self.credits, &self.reverse_credits)));
+        if self.credits != CreditCounts::default() || self.reverse_credits != CreditCounts::default() {
+            lines.push(format!("credits {}", credits_of(&self.credits, &self.reverse_credits)));
+        }
         lines.extend(joined(&self.paths).map(|paths| format!("mounted: {paths}")));
         lines.extend(self.promises.iter().map(PromiseStatistics::line));
         lines
@@ -480,6 +511,15 @@ impl MountStatistics {
         [read, write].into_iter().flatten()
     }
 
+    /// Callbacks, of a mount that has sessions or got callbacks.
+    fn back_channel(&self) -> Option<String> {
+        let unanswered = match self.callbacks_without_reply {
+            0 => String::new(),
+            unanswered => format!(", {} without a reply", grouped(unanswered)),
+        };
+        (self.callbacks > 0).then(|| format!("{} from the server{unanswered}", counted(self.callbacks, "callback")))
+    }
+
     /// The terms of the last connection.
     fn set_up(&self) -> Option<String> {
         let inline = self.inline.map(|inline| inline.to_string());
@@ -497,7 +537,7 @@ impl MountStatistics {
         let size = |name, octets: Option<MountNumber>| {
             octets.map(|octets| format!("{name} of up to {} bytes", grouped(octets.value)))
         };
-        let slots = self.session.map(|session| counted(session.slots.into(), "slot"));
+        let slots = self.session.as_ref().map(|session| counted(session.slots.into(), "slot"));
         let parts = [
             (!self.versions.is_empty()).then(|| values(&self.versions)),
             (!self.security.is_empty()).then(|| format!("sec={}", values(&self.security))),

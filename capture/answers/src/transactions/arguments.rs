@@ -7,6 +7,7 @@ use rpcrdma_dissector::{Address, OperationArguments};
 use serde::Serialize;
 
 use crate::file_names::{FileNames, hash, readable};
+use crate::record::sessions::{ServerObject, SessionObject, WriteObject};
 use crate::record::values::{Hex32, HexOctets};
 
 /// Arguments of an operation, or of a procedure that has no operations. Operations that name nothing besides the
@@ -27,6 +28,12 @@ pub(crate) struct ArgumentsObject<'a> {
     count: Option<u32>,
     /// `stateid4` of the operation, in hexadecimal digits; the first of several.
     stateid: Option<HexOctets<'a>>,
+    /// Stability of a WRITE; null for other operations.
+    write: Option<WriteObject>,
+    /// The session of a CREATE_SESSION; null for other operations.
+    session: Option<SessionObject>,
+    /// The server in the results of an EXCHANGE_ID; null for other operations.
+    server: Option<ServerObject<'a>>,
     /// The file that `file_name` names, if the reply shows the handle.
     named_handle: Option<HandleObject<'a>>,
     /// Results of COPY, end of a COPY in CB_OFFLOAD, or progress of a COPY in OFFLOAD_STATUS.
@@ -116,6 +123,9 @@ impl<'a> ArgumentsObject<'a> {
             offset: arguments.offset,
             count: arguments.count,
             stateid: arguments.stateid.map(HexOctets),
+            write: WriteObject::new(arguments),
+            session: SessionObject::new(arguments),
+            server: ServerObject::new(arguments),
             named_handle: arguments.named_handle.map(handle),
             offload: OffloadObject::new(arguments),
         }
@@ -123,12 +133,14 @@ impl<'a> ArgumentsObject<'a> {
 }
 
 fn says_more(arguments: &OperationArguments<'_>) -> bool {
-    let OperationArguments { operation, file_name, offset, count, stateid, .. } = arguments;
+    let OperationArguments { operation, file_name, offset, count, stateid, session, server_owner, .. } = arguments;
     *operation == Some(OperationCode::PUTFH)
         || file_name.is_some()
         || offset.is_some()
         || count.is_some()
         || stateid.is_some()
+        || session.is_some()
+        || server_owner.is_some()
 }
 
 /// A filehandle.

@@ -2,7 +2,7 @@
 
 use rpcrdma_dissector::{
     CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery, RetryFailure,
-    Transaction,
+    SlotWaitUnknown, Transaction,
 };
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::arguments::ArgumentsObject;
 use crate::file_names::{FileNames, main_arguments, readable, server};
 use crate::record::called::{CalledObject, EndedObject};
 use crate::record::kept::KeptObject;
+use crate::record::sessions::SequenceObject;
 use crate::record::tries::TryObject;
 use crate::record::values::{EndObject, Hex32, ShownObject};
 use crate::user::RpcUser;
@@ -60,6 +61,11 @@ pub struct TransactionObject<'a> {
     credit_wait_ns: Option<u64>,
     /// Reason why the wait for a credit is not known.
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
+    /// For how many nanoseconds before the call all slots of its session were in use, up to the reply that freed one; null for an RPC in
+    /// no session.
+    slot_wait_ns: Option<u64>,
+    /// Reason why the wait for a slot is not known.
+    slot_wait_missing: Option<ShownObject<SlotWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject,
     /// The user of the call; null if the capture does not show the credential.
@@ -73,6 +79,8 @@ pub struct TransactionObject<'a> {
     offset: Option<u64>,
     /// Octets of that file to be read, written or committed.
     count: Option<u32>,
+    /// Fields of SEQUENCE or CB_SEQUENCE; null if the RPC begins with neither.
+    sequence: Option<SequenceObject>,
     /// Arguments of the operations; null if unknown, or if none names anything.
     arguments: Option<Vec<ArgumentsObject<'a>>>,
     /// The call; null if the call was not captured.
@@ -133,12 +141,15 @@ impl<'a> TransactionObject<'a> {
             recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
             credit_wait_ns: transaction.credit_wait.ok(),
             credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
+            slot_wait_ns: transaction.slot_wait.and_then(Result::ok),
+            slot_wait_missing: transaction.slot_wait.and_then(Result::err).map(ShownObject),
             called: CalledObject::of_transaction(transaction),
             user: RpcUser::from_transaction(transaction),
             file_name: file.as_ref().map(|file| readable(&file.name).into_owned()),
             path: file.and_then(|file| file.path),
             offset: about.and_then(|about| about.offset),
             count: about.and_then(|about| about.count),
+            sequence: SequenceObject::new(arguments.first()),
             arguments: ArgumentsObject::list_arguments(&arguments, server(transaction), names),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),

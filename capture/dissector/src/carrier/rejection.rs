@@ -51,7 +51,7 @@ pub struct UnansweredRequest {
     pub asked: RequestTimes,
     /// Carrier of the connection.
     pub carrier: Carrier,
-    /// True if the other end confirmed the receipt of the request (MRA).
+    /// True if the other end confirmed the receipt of the request: MRA, or an acknowledgement of the MPA request.
     pub is_received: bool,
     /// True if the connection was to carry RPC-over-RDMA, as in [`Rejected::is_for_rpc`].
     pub is_for_rpc: bool,
@@ -67,6 +67,8 @@ pub enum RejectionKind {
     Mpa,
     /// A TCP segment with RST in answer to the SYN.
     Reset,
+    /// A TCP segment with FIN or RST in answer to the MPA request.
+    Closed,
 }
 
 impl RejectionKind {
@@ -75,7 +77,7 @@ impl RejectionKind {
     pub const fn reason(self) -> Option<u16> {
         match self {
             Self::Management(reason) => Some(reason),
-            Self::Mpa | Self::Reset => None,
+            Self::Mpa | Self::Reset | Self::Closed => None,
         }
     }
 
@@ -106,6 +108,7 @@ impl RejectionKind {
             },
             Self::Mpa => "the program that listens there did not accept it",
             Self::Reset => "nothing listens on the port",
+            Self::Closed => "it closed the TCP connection instead of an answer",
         }
     }
 
@@ -121,6 +124,7 @@ impl fmt::Display for RejectionKind {
             Self::Management(reason) => write!(f, "{} (REJ, reason {reason})", self.meaning()),
             Self::Mpa => write!(f, "{} (MPA reply)", self.meaning()),
             Self::Reset => write!(f, "{} (RST)", self.meaning()),
+            Self::Closed => write!(f, "{} (FIN or RST after the MPA request)", self.meaning()),
         }
     }
 }

@@ -6,10 +6,12 @@
 //!
 //! - An earlier connection is one that an end ended, or that was silent since before the later connection began.
 //! - Two calls with different content are two RPCs: the client has given up the earlier one.
+//! - `slots`: waits for slots of sessions.
 //! - All is bounded: past the bounds, what is held is given as RPCs of their own.
 
 mod operation_key;
 pub(crate) mod promises;
+pub(crate) mod slots;
 
 use std::collections::VecDeque;
 
@@ -62,6 +64,11 @@ struct CallPlace {
 }
 
 impl CallPlace {
+    /// Place of a call in a message.
+    fn from_message(message: &Message) -> Self {
+        Self { connection: message.connection, requester: message.sender, xid: message.xid() }
+    }
+
     const fn from_transaction(transaction: &Transaction) -> Self {
         let Transaction { connection, requester, xid, .. } = *transaction;
         Self { connection, requester, xid }
@@ -211,7 +218,7 @@ impl Mounts {
     /// Joins a call with the earlier try that is held for the call. Returns the earlier try if that belongs to another
     /// RPC, which the client has given up.
     pub(crate) fn join(&mut self, call: &Message) -> Option<Box<Transaction>> {
-        let (name, requester) = (RpcName { from: call.from, to: call.to, xid: call.xid() }, call.sender);
+        let name = RpcName { from: call.from, to: call.to, xid: call.xid() };
         let earlier = self.ended.remove(&name)?;
         let is_same = CallContent::of_transaction(&earlier)
             .zip(CallContent::of_message(call))
@@ -220,7 +227,7 @@ impl Mounts {
             self.octets = self.octets.saturating_sub(octets(&earlier));
             return Some(earlier);
         }
-        let place = CallPlace { connection: call.connection, requester, xid: name.xid };
+        let place = CallPlace::from_message(call);
         self.repeated.insert(place, earlier)
     }
 

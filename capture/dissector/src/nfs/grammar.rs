@@ -49,6 +49,10 @@ pub(super) enum Item {
 pub(super) const OFFSET: Item = Item::Marked(Mark::Offset, &HYPER);
 /// A count of octets of a file.
 pub(super) const COUNT: Item = Item::Marked(Mark::Count, &WORD);
+/// The count of octets in the results of WRITE.
+pub(super) const WRITTEN: Item = Item::Marked(Mark::Written, &Item::Number);
+/// `stable_how`, or `committed`.
+pub(super) const STABLE: Item = Item::Marked(Mark::Stable, &Item::Number);
 /// Maximum length of a listing in octets.
 pub(super) const LISTING: Item = Item::Marked(Mark::Listing, &Item::Number);
 /// Name of a file in a directory.

@@ -16,6 +16,7 @@ mod listing;
 mod mount;
 mod operation;
 mod procedure;
+mod sequence;
 mod sessions;
 pub mod status;
 #[cfg(test)]
@@ -36,10 +37,11 @@ pub use operation::{
     CompoundOperation, CompoundRole, DelegationConflict, FilehandleStep, OperationCode, OperationTraits,
 };
 pub use procedure::Procedure;
+pub use sequence::{SequenceArguments, SequenceFlag, SequenceFlags, SequenceResults};
 pub use sessions::Sessions;
 pub use walk::{
-    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, RpcBody, SessionId, SessionLimits, Walk,
-    WalkError,
+    BodyPiece, ChannelLimits, DataItem, PieceKind, Reduced, ResultRoom, RpcBody, ServerOwner, SessionCreation,
+    SessionId, SessionLimits, StableHow, Walk, WalkError,
 };
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
@@ -279,8 +281,7 @@ pub(crate) fn has_attribute(bitmap: &[u8], attribute: usize) -> bool {
 pub fn session_limits(procedure: Procedure, body: &[u8]) -> Option<SessionLimits> {
     results(procedure, false, body, Reduced::Reply(&[])).end.ok()?;
     let (_, marked) = marked_results(procedure, false, body, Reduced::Reply(&[]));
-    let mut channels = marked.iter().filter(|item| item.mark == Mark::Channel).filter_map(ChannelLimits::from_item);
-    Some(SessionLimits { session: session(&marked)?, fore: channels.next()?, back: channels.next()? })
+    SessionLimits::from_items(marked.iter())
 }
 
 /// The session that is named, if there is one.

@@ -2,7 +2,8 @@
 
 use super::grammar::Item::{Data, Fixed, LinkText, List, Marked, Number, Opaque, Optional, Structure, Union};
 use super::grammar::{
-    BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, Results, Row, WORD, ok, ok_else, plain, procedures, row,
+    BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, Results, Row, STABLE, WORD, WRITTEN, ok, ok_else, plain,
+    procedures, row,
 };
 use super::operation::DelegationConflict;
 use super::procedure::Procedure;
@@ -48,8 +49,13 @@ procedures!(
     row(5, READLINK, &[NFS_FH3], ok_else(&[POST_OP_ATTR, LinkText], &[POST_OP_ATTR])),
     row(6, READ, &[NFS_FH3, OFFSET, COUNT], ok_else(&[POST_OP_ATTR, Number, Number, Data], &[POST_OP_ATTR]))
         .conflict(DelegationConflict::Data),
-    row(7, WRITE, &[NFS_FH3, OFFSET, COUNT, Number, Data], ok_else(&[WCC_DATA, Fixed(16)], &[WCC_DATA]))
-        .conflict(DelegationConflict::Data),
+    row(
+        7,
+        WRITE,
+        &[NFS_FH3, OFFSET, COUNT, STABLE, Data],
+        ok_else(&[WCC_DATA, WRITTEN, STABLE, Fixed(8)], &[WCC_DATA]),
+    )
+    .conflict(DelegationConflict::Data),
     row(8, CREATE, &[DIROPARGS3, CREATEHOW3], CREATED),
     row(9, MKDIR, &[DIROPARGS3, SATTR3], CREATED),
     row(10, SYMLINK, &[DIROPARGS3, SATTR3, LinkText], CREATED),

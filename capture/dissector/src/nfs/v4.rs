@@ -6,8 +6,8 @@
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, LinkText, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Marked, Number, Optional, Structure, Union, Words};
 use super::grammar::{
-    Arm, BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, OperationTable, Results, Row, WORD, Xdr, ok, ok_else, ok_or,
-    operations, plain, procedures, row,
+    Arm, BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, OperationTable, Results, Row, STABLE, WORD, WRITTEN, Xdr, ok,
+    ok_else, ok_or, operations, plain, procedures, row,
 };
 use super::operation::CompoundRole::{Attributes, Leading};
 use super::operation::FilehandleStep::{Forget, Get, Name, Put, Restore, Save, UseSaved};
@@ -39,6 +39,7 @@ const SESSION: Item = Marked(Mark::Session, &SESSIONID);
 pub(super) const FSID: Item = Fixed(16);
 const VERIFIER: Item = Fixed(8);
 const CLIENTID: Item = HYPER;
+const CLIENT: Item = Marked(Mark::Client, &CLIENTID);
 const DEVICEID: Item = Fixed(16);
 const COMPONENT: Item = NAME;
 const NFSTIME: Item = Fixed(12);
@@ -101,6 +102,8 @@ const STATE_PROTECT_ARGS: Item = Union(
 /// `state_protect4_r`.
 const STATE_PROTECT_RES: Item =
     Union(&[(0, &[]), (1, &[STATE_PROTECT_OPS]), (2, &[STATE_PROTECT_OPS, Fixed(16), Array(&[Opaque])])], None);
+/// `server_owner4` and the server scope.
+const SERVER_OWNER: Item = Marked(Mark::ServerOwner, &Structure(&[HYPER, Opaque, Opaque]));
 const IMPL_ID: Item = Optional(&[Opaque, Opaque, NFSTIME]);
 /// `channel_attrs4`: six counts, and ca_rdma_ird<1>.
 const CHANNEL_ATTRS: Item = Structure(&[Marked(Mark::Channel, &Fixed(24)), Optional(&[WORD])]);
@@ -205,7 +208,7 @@ operations!(
     ),
     row(36, SETCLIENTID_CONFIRM, &[CLIENTID, VERIFIER], STATUS),
     row(37, VERIFY, &[FATTR], STATUS).role(Leading),
-    row(38, WRITE, &[STATEID, OFFSET, Number, Data], ok(&[Number, Number, VERIFIER]))
+    row(38, WRITE, &[STATEID, OFFSET, STABLE, Data], ok(&[WRITTEN, STABLE, VERIFIER]))
         .conflict(DelegationConflict::Data)
         .flushes(),
     row(39, RELEASE_LOCKOWNER, &[OWNER], STATUS),
@@ -217,12 +220,12 @@ operations!(
         EXCHANGE_ID,
         &[VERIFIER, Opaque, WORD, STATE_PROTECT_ARGS, IMPL_ID],
         // clientid, sequenceid, flags, state_protect, server_owner (minor, major), server_scope, server_impl_id
-        ok(&[CLIENTID, WORD, WORD, STATE_PROTECT_RES, HYPER, Opaque, Opaque, IMPL_ID]),
+        ok(&[CLIENT, WORD, WORD, STATE_PROTECT_RES, SERVER_OWNER, IMPL_ID]),
     ),
     row(
         43,
         CREATE_SESSION,
-        &[CLIENTID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS, CallbackProgram, Array(&[CALLBACK_SEC_PARMS])],
+        &[CLIENT, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS, CallbackProgram, Array(&[CALLBACK_SEC_PARMS])],
         ok(&[SESSION, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS]),
     ),
     row(44, DESTROY_SESSION, &[SESSIONID], STATUS),

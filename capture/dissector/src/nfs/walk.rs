@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::Range;
 
+use rpcrdma::reader::Reader;
+
 use super::operation::CompoundOperation;
 
 /// The arguments or results of an RPC, without the data that was moved out of the Payload stream.
@@ -52,6 +54,10 @@ pub(crate) enum Mark {
     Offset,
     /// A count of octets of a file: a word.
     Count,
+    /// The count of octets in the results of WRITE: a word.
+    Written,
+    /// `stable_how`, or in the results of WRITE `committed`: a word.
+    Stable,
     /// A `stateid4`.
     Stateid,
     /// Maximum length of a listing: a word.
@@ -83,6 +89,10 @@ pub(crate) enum Mark {
     OffloadInfo,
     /// The results of OFFLOAD_STATUS.
     OffloadStatus,
+    /// A `clientid4`: eight octets.
+    Client,
+    /// Owner and scope of the server in the results of EXCHANGE_ID: `so_minor_id`, `so_major_id`, `eir_server_scope`.
+    ServerOwner,
 }
 
 /// Room that the results of a call may need.
@@ -123,6 +133,55 @@ impl ResultRoom {
     }
 }
 
+/// Stability of written data (`stable_how`, RFC 1813 section 3.3.7, RFC 8881 section 18.32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StableHow(pub u32);
+
+impl StableHow {
+    /// Name of the value in RFC 8881, which RFC 1813 has without the 4; `None` for an unknown value.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self.0 {
+            0 => Some("UNSTABLE4"),
+            1 => Some("DATA_SYNC4"),
+            2 => Some("FILE_SYNC4"),
+            _ => None,
+        }
+    }
+}
+
+/// Limits of a session in CREATE_SESSION (RFC 8881 section 18.36): the limits that the client asked for, and those that the server
+/// granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionCreation {
+    /// Limits that the client asked for: those of calls, and those of callbacks.
+    pub asked: Option<[ChannelLimits; 2]>,
+    /// The session; `None` if the server created none.
+    pub created: Option<SessionLimits>,
+}
+
+/// Identity of a server (RFC 8881 section 18.35): addresses whose servers have the same major ID and scope are one server
+/// (section 2.10.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerOwner<'a> {
+    /// `so_minor_id`.
+    pub minor_id: u64,
+    /// `so_major_id`.
+    pub major_id: &'a [u8],
+    /// `eir_server_scope`.
+    pub scope: &'a [u8],
+}
+
+impl<'a> ServerOwner<'a> {
+    /// Reads the fields from the results of EXCHANGE_ID.
+    pub(crate) fn decode(octets: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(octets);
+        Some(Self { minor_id: reader.u64().ok()?, major_id: reader.opaque().ok()?, scope: reader.opaque().ok()? })
+    }
+}
+
 /// Name of a session (`sessionid4`, RFC 8881 section 3.2).
 pub type SessionId = [u8; 16];
 
@@ -141,8 +200,14 @@ pub struct ChannelLimits {
 }
 
 impl ChannelLimits {
+    /// Reads the limits of both directions in the arguments or results of CREATE_SESSION: the calls of the client first.
+    pub(crate) fn both<'a, 'b: 'a>(items: impl Iterator<Item = &'a MarkedItem<'b>>) -> Option<[Self; 2]> {
+        let mut channels = items.filter(|item| item.mark == Mark::Channel).filter_map(Self::from_item);
+        Some([channels.next()?, channels.next()?])
+    }
+
     /// Reads headerpadsize, maxrequestsize, maxresponsesize, maxresponsesize_cached, maxoperations, maxrequests.
-    pub(super) fn from_item(item: &MarkedItem<'_>) -> Option<Self> {
+    fn from_item(item: &MarkedItem<'_>) -> Option<Self> {
         let words = item.octets.as_chunks::<4>().0;
         let [_, call, reply, _, operations, calls] = *words.first_chunk::<6>()?;
         let [call, reply, operations, calls] = [call, reply, operations, calls].map(u32::from_be_bytes);
@@ -160,6 +225,15 @@ pub struct SessionLimits {
     pub fore: ChannelLimits,
     /// Limits of the callbacks.
     pub back: ChannelLimits,
+}
+
+impl SessionLimits {
+    /// Reads the results of CREATE_SESSION.
+    pub(crate) fn from_items<'a, 'b: 'a>(items: impl Iterator<Item = &'a MarkedItem<'b>> + Clone) -> Option<Self> {
+        let session = items.clone().find(|item| item.mark == Mark::Session)?.octets.try_into().ok()?;
+        let [fore, back] = ChannelLimits::both(items)?;
+        Some(Self { session, fore, back })
+    }
 }
 
 /// An item that means something.

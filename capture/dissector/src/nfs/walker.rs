@@ -357,14 +357,15 @@ impl<'a, 'c> Walker<'a, 'c> {
         match mark {
             Mark::Offset | Mark::Count => self.last_piece_is(PieceKind::Structure),
             Mark::Stateid => self.last_piece_is(PieceKind::Stateid),
-            Mark::Handle | Mark::Name | Mark::Listing | Mark::Path | Mark::Entries => {}
+            Mark::Handle | Mark::Name | Mark::Listing | Mark::Path | Mark::Entries | Mark::Written | Mark::Stable => {}
             Mark::Channel | Mark::FileSystem => self.last_piece_is(PieceKind::Structure),
             Mark::AttributeValues if self.pieces.is_some() && are_limits_alone(before.rest()) => {
                 self.last_piece_is(PieceKind::Structure);
             }
-            Mark::AttributeValues | Mark::Attributes | Mark::Unlimited | Mark::Session => {}
             Mark::Variant | Mark::WriteResponse | Mark::CopyRequirements => {}
             Mark::OffloadInfo | Mark::OffloadStatus => {}
+            Mark::AttributeValues | Mark::Attributes | Mark::Unlimited | Mark::Session | Mark::Client => {}
+            Mark::ServerOwner => {}
         }
         let operation = self.walk.operations.len().saturating_sub(1);
         if let Some(marked) = &mut self.marked {

@@ -5,11 +5,14 @@ use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
 
 use super::describe::protected;
-use super::properties::{Security, Status};
+use super::header::{PayloadPlace, read_chunks, write_lengths};
+use super::message::Message;
+use super::properties::{Direction, Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{
-    self, CompoundOperation, DirectoryEntry, FilehandleStep, Listing, Mark, MarkedItem, OperationCode, OperationTraits,
-    Reduced, RpcBody, ServerLimits, SessionLimits, v4,
+    self, ChannelLimits, CompoundOperation, DataItem, DirectoryEntry, FilehandleStep, Listing, Mark, MarkedItem,
+    OperationCode, OperationTraits, Reduced, RpcBody, SequenceArguments, SequenceResults, ServerLimits, ServerOwner,
+    SessionCreation, SessionLimits, StableHow, v4,
 };
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, found in the rebuilt messages.
@@ -39,6 +42,22 @@ pub struct OperationArguments<'a> {
     pub offset: Option<u64>,
     /// Octets that are to be read, written or committed.
     pub count: Option<u32>,
+    /// Stability that WRITE asks for.
+    pub stable: Option<StableHow>,
+    /// Octets that the server wrote, in the results of WRITE.
+    pub written: Option<u32>,
+    /// Stability of the written data, in the results of WRITE.
+    pub committed: Option<StableHow>,
+    /// Fields of SEQUENCE or CB_SEQUENCE.
+    pub sequence: Option<SequenceArguments>,
+    /// Fields of the results of SEQUENCE or CB_SEQUENCE, if that succeeded.
+    pub sequence_results: Option<SequenceResults>,
+    /// Limits of the session in CREATE_SESSION.
+    pub session: Option<SessionCreation>,
+    /// `clientid4` of CREATE_SESSION, or in the results of EXCHANGE_ID.
+    pub client: Option<u64>,
+    /// Server in the results of EXCHANGE_ID.
+    pub server_owner: Option<ServerOwner<'a>>,
     /// `stateid4` of the operation; the first, if there are several.
     pub stateid: Option<&'a [u8]>,
     /// The path that MNT asks for.
@@ -140,7 +159,7 @@ impl Transaction {
     #[must_use]
     pub fn minor_version(&self) -> Option<u32> {
         self.procedure.filter(|procedure| *procedure == v4::COMPOUND)?;
-        let mut reader = Reader::new(self.readable_arguments(rebuilt(&self.call)?)?.octets);
+        let mut reader = Reader::new(self.readable_arguments(rebuilt(&self.call)?.reduced())?.octets);
         reader.opaque().ok()?;
         reader.u32().ok()
     }
@@ -150,7 +169,7 @@ impl Transaction {
     pub fn created_session(&self) -> Option<SessionLimits> {
         let created = self.operations.iter().find(|operation| operation.code == OperationCode::CREATE_SESSION)?;
         created.status.filter(|status| *status == 0)?;
-        let body = self.readable(RpcBody { octets: results(rebuilt(&self.reply)?)?, position: 0 })?;
+        let body = self.readable(RpcBody { octets: results(rebuilt(&self.reply)?.reduced())?, position: 0 })?;
         nfs::session_limits(self.procedure?, body.octets)
     }
 
@@ -168,21 +187,25 @@ impl Transaction {
 
     fn walk_results(&self) -> Option<Vec<OperationArguments<'_>>> {
         let reply = rebuilt(&self.reply)?;
-        let body = self.readable(RpcBody { octets: results(reply)?, position: 0 })?;
+        let body = self.readable(RpcBody { octets: results(reply.reduced())?, position: 0 })?;
         let (procedure, callback) = (self.procedure?, self.callback.is_callback());
         let (answers, returned) = nfs::marked_results(procedure, callback, body.octets, Reduced::Reply(&writes(reply)));
-        Some(compound(&answers, &[], &answers, &returned, None))
+        Some(compound(&answers, &[], &answers, &returned, &[]))
     }
 
     fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
         let (procedure, callback) = (self.procedure?, self.callback.is_callback());
         let call = rebuilt(&self.call)?;
-        let body = self.readable_arguments(call)?;
+        let body = self.readable_arguments(call.reduced())?;
         let (operations, asked) = nfs::marked_arguments(procedure, callback, body, Reduced::Call(&reads(call)));
         let reply = rebuilt(&self.reply);
-        let (answers, returned) = reply
-            .and_then(|reply| Some((self.readable(RpcBody { octets: results(reply)?, position: 0 })?, writes(reply))))
-            .map(|(body, writes)| nfs::marked_results(procedure, callback, body.octets, Reduced::Reply(&writes)))
+        let results = reply.and_then(|reply| {
+            let body = self.readable(RpcBody { octets: results(reply.reduced())?, position: 0 })?;
+            Some((body, writes(reply)))
+        });
+        let (answers, returned) = results
+            .as_ref()
+            .map(|(body, writes)| nfs::marked_results(procedure, callback, body.octets, Reduced::Reply(writes)))
             .unwrap_or_default();
         if operations.is_empty() {
             let mut arguments = OperationArguments::new(self.name?, asked.iter());
@@ -195,25 +218,131 @@ impl Transaction {
             arguments.named_handle = named.and(first(returned.iter(), Mark::Handle));
             arguments.listing = first(returned.iter(), Mark::Entries).map(Listing::Version3);
             arguments.returned_limits = first(returned.iter(), Mark::FileSystem).map(ReturnedLimits::FileSystem);
+            arguments.take_results(returned.iter());
             return Some(vec![arguments]);
         }
-        Some(compound(&operations, &asked, &answers, &returned, Some(call)))
+        let mut all = compound(&operations, &asked, &answers, &returned, &call.items);
+        if let (Some(first), Some(code)) = (all.first_mut(), self.sequence_code()) {
+            first.sequence = SequenceArguments::decode(code, body.octets);
+            first.sequence_results = results.and_then(|(body, _)| SequenceResults::decode(code, body.octets));
+        }
+        Some(all)
+    }
+
+    /// The fields of SEQUENCE or CB_SEQUENCE, if the call begins with that.
+    #[must_use]
+    pub fn sequence(&self) -> Option<SequenceArguments> {
+        let (code, call) = (self.sequence_code()?, rebuilt(&self.call)?);
+        let decode = |octets| SequenceArguments::decode(code, self.readable_arguments(octets)?.octets);
+        call.pieces().next().and_then(decode).or_else(|| decode(call.reduced()))
+    }
+
+    /// The fields of the results of SEQUENCE or CB_SEQUENCE, if that succeeded.
+    #[must_use]
+    pub fn sequence_results(&self) -> Option<SequenceResults> {
+        let (code, reply) = (self.sequence_code()?, rebuilt(&self.reply)?);
+        let decode = |octets| {
+            SequenceResults::decode(code, self.readable(RpcBody { octets: results(octets)?, position: 0 })?.octets)
+        };
+        reply.pieces().next().and_then(decode).or_else(|| decode(reply.reduced()))
+    }
+
+    /// The first operation, if that is SEQUENCE or CB_SEQUENCE.
+    fn sequence_code(&self) -> Option<OperationCode> {
+        let first = self.operations.first()?.code;
+        matches!(first, OperationCode::SEQUENCE | OperationCode::CB_SEQUENCE).then_some(first)
     }
 
     /// Returns the octets of the arguments in a call, unless encrypted.
-    fn readable_arguments<'a>(&self, call: &'a Rebuilt) -> Option<RpcBody<'a>> {
-        let octets = call.reduced();
-        let (_, arguments) = RpcCall::decode(octets).ok()?;
-        self.readable(RpcBody { octets: arguments, position: octets.len() - arguments.len() })
+    fn readable_arguments<'a>(&self, call: &'a [u8]) -> Option<RpcBody<'a>> {
+        readable_arguments(self.security, call)
     }
 
     /// Returns the arguments or results in a body, unless encrypted.
     fn readable<'a>(&self, body: RpcBody<'a>) -> Option<RpcBody<'a>> {
-        match self.security {
-            None | Some(Security::Authentication) => Some(body),
-            Some(Security::Integrity) => Some(protected(body)),
-            Some(Security::Privacy | Security::Control(_)) => None,
+        readable(self.security, body)
+    }
+}
+
+impl Message {
+    /// Returns the arguments of a call, or the results of a reply, as far as the Send itself has them: one for each operation, or one for a
+    /// procedure that has no operations.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<OperationArguments<'_>> {
+        self.walk_arguments().unwrap_or_default()
+    }
+
+    /// The fields of SEQUENCE or CB_SEQUENCE in a call, if the Send begins with that.
+    pub(crate) fn sequence(&self) -> Option<SequenceArguments> {
+        let (rpc, decoded) = (self.rpc.as_ref()?, self.decode().ok()?);
+        SequenceArguments::decode(
+            rpc.operations.first()?.code,
+            readable_arguments(rpc.security, decoded.payload)?.octets,
+        )
+    }
+
+    /// The fields of the results of SEQUENCE or CB_SEQUENCE in a reply, if the Send begins with that.
+    pub(crate) fn sequence_results(&self) -> Option<SequenceResults> {
+        let (rpc, decoded) = (self.rpc.as_ref()?, self.decode().ok()?);
+        let body = readable(rpc.security, RpcBody { octets: results(decoded.payload)?, position: 0 })?;
+        SequenceResults::decode(rpc.operations.first()?.code, body.octets)
+    }
+
+    fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
+        let (rpc, decoded) = (self.rpc.as_ref()?, self.decode().ok()?);
+        let (procedure, callback) = (rpc.procedure?, rpc.callback.is_callback());
+        let payload = decoded.payload;
+        if decoded.header.place() != PayloadPlace::Inline || self.earlier.is_some() || has_padding(self) {
+            return None;
         }
+        let chunks = decoded.header.chunks().unwrap_or_default();
+        if rpc.direction == Direction::Call {
+            let body = readable_arguments(rpc.security, payload)?;
+            let reads = read_chunks(&chunks);
+            let (operations, asked) = nfs::marked_arguments(procedure, callback, body, Reduced::Call(&reads));
+            if operations.is_empty() {
+                return Some(vec![OperationArguments::new(rpc.name?, asked.iter())]);
+            }
+            let walk = nfs::arguments(procedure, callback, body.octets, body.position, Reduced::Call(&reads));
+            let mut all = compound(&operations, &asked, &[], &[], &walk.items);
+            if let Some((first, operation)) = all.first_mut().zip(operations.first()) {
+                first.sequence = SequenceArguments::decode(operation.code, body.octets);
+            }
+            return Some(all);
+        }
+        let body = readable(rpc.security, RpcBody { octets: results(payload)?, position: 0 })?;
+        let writes = write_lengths(&chunks);
+        let (operations, returned) = nfs::marked_results(procedure, callback, body.octets, Reduced::Reply(&writes));
+        if operations.is_empty() {
+            let mut results = OperationArguments { name: rpc.name?, ..OperationArguments::default() };
+            results.take_results(returned.iter());
+            return Some(vec![results]);
+        }
+        let mut all = compound(&operations, &[], &operations, &returned, &[]);
+        if let Some((first, operation)) = all.first_mut().zip(operations.first()) {
+            first.sequence_results = SequenceResults::decode(operation.code, body.octets);
+        }
+        Some(all)
+    }
+}
+
+/// Returns true if the payload of a message has padding, or may have some.
+fn has_padding(message: &Message) -> bool {
+    message.padding.as_ref().is_none_or(|padding| !padding.is_empty())
+}
+
+/// Returns the octets of the arguments in a call, unless encrypted.
+fn readable_arguments(security: Option<Security>, call: &[u8]) -> Option<RpcBody<'_>> {
+    let (_, arguments) = RpcCall::decode(call).ok()?;
+    readable(security, RpcBody { octets: arguments, position: call.len() - arguments.len() })
+}
+
+/// Returns the arguments or results in a body, unless encrypted.
+fn readable(security: Option<Security>, body: RpcBody<'_>) -> Option<RpcBody<'_>> {
+    match security {
+        None | Some(Security::Authentication) => Some(body),
+        Some(Security::Integrity) => Some(protected(body)),
+        Some(Security::Privacy | Security::Control(_)) => None,
     }
 }
 
@@ -240,9 +369,9 @@ fn writes(reply: &Rebuilt) -> Vec<u64> {
     lengths
 }
 
-/// The results of a reply that has any, reduced.
-fn results(reply: &Rebuilt) -> Option<&[u8]> {
-    let (header, results) = RpcReply::decode(reply.reduced()).ok()?;
+/// The results of a reply that has any.
+fn results(reply: &[u8]) -> Option<&[u8]> {
+    let (header, results) = RpcReply::decode(reply).ok()?;
     matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }).then_some(results)
 }
 
@@ -251,7 +380,10 @@ fn first<'a, 'b: 'a>(mut items: impl Iterator<Item = &'a MarkedItem<'b>>, mark: 
 }
 
 /// The marked items of one operation.
-fn select_items<'a, 'b>(items: &'a [MarkedItem<'b>], operation: usize) -> impl Iterator<Item = &'a MarkedItem<'b>> {
+fn select_items<'a, 'b>(
+    items: &'a [MarkedItem<'b>],
+    operation: usize,
+) -> impl Iterator<Item = &'a MarkedItem<'b>> + Clone {
     items.iter().filter(move |item| item.operation == operation)
 }
 
@@ -316,6 +448,17 @@ impl<'b> OperationArguments<'b> {
         }
     }
 
+    /// Takes the items of the results that stand beside the arguments.
+    fn take_results<'a>(&mut self, items: impl Iterator<Item = &'a MarkedItem<'b>> + Clone)
+    where
+        'b: 'a,
+    {
+        self.written = first(items.clone(), Mark::Written).and_then(word);
+        self.committed = first(items.clone(), Mark::Stable).and_then(word).map(StableHow);
+        self.server_owner = first(items.clone(), Mark::ServerOwner).and_then(ServerOwner::decode);
+        self.client = self.client.or_else(|| first(items, Mark::Client).map(number));
+    }
+
     fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>>) -> Self
     where
         'b: 'a,
@@ -341,6 +484,14 @@ impl<'b> OperationArguments<'b> {
                     arguments.count = arguments.count.or_else(|| number(octets).try_into().ok());
                     continue;
                 }
+                Mark::Stable => {
+                    arguments.stable = word(octets).map(StableHow);
+                    continue;
+                }
+                Mark::Client => {
+                    arguments.client = Some(number(octets));
+                    continue;
+                }
                 _ => continue,
             };
             argument.get_or_insert(octets);
@@ -348,6 +499,10 @@ impl<'b> OperationArguments<'b> {
         arguments.new_handle = arguments.new_file_name.and(second_handle);
         arguments
     }
+}
+
+fn word(octets: &[u8]) -> Option<u32> {
+    number(octets).try_into().ok()
 }
 
 fn number(octets: &[u8]) -> u64 {
@@ -369,7 +524,7 @@ fn compound<'a>(
     asked: &[MarkedItem<'a>],
     answers: &[CompoundOperation],
     returned: &[MarkedItem<'a>],
-    call: Option<&Rebuilt>,
+    items: &[DataItem],
 ) -> Vec<OperationArguments<'a>> {
     let mut filehandles = Filehandles::default();
     let mut all: Vec<OperationArguments<'a>> = Vec::with_capacity(operations.len());
@@ -378,7 +533,7 @@ fn compound<'a>(
         (arguments.operation, arguments.traits) = (Some(operation.code), operation.code.traits());
         arguments.status = answers.get(index).and_then(|answer| answer.status);
         if operation.code == OperationCode::WRITE {
-            let data = call.and_then(|call| call.items.iter().find(|item| item.operation == index));
+            let data = items.iter().find(|item| item.operation == index);
             arguments.count = data.map(|data| data.length);
         }
         arguments.returned_limits =
@@ -392,6 +547,14 @@ fn compound<'a>(
                 status: result(Mark::OffloadStatus),
                 ..arguments.offload
             };
+        }
+        if matches!(operation.code, OperationCode::WRITE | OperationCode::EXCHANGE_ID) {
+            arguments.take_results(select_items(returned, index));
+        }
+        if operation.code == OperationCode::CREATE_SESSION {
+            let asked = ChannelLimits::both(select_items(asked, index));
+            let created = SessionLimits::from_items(select_items(returned, index));
+            arguments.session = Some(SessionCreation { asked, created });
         }
         let got = first(select_items(returned, index), Mark::Handle);
         if let Some((handle, named)) =

@@ -21,6 +21,7 @@ pub(crate) mod properties;
 pub(crate) mod ranges;
 pub(crate) mod recovery;
 pub(crate) mod retry;
+pub(crate) mod slots;
 pub(crate) mod steps;
 pub(crate) mod transaction;
 pub(crate) mod tries;

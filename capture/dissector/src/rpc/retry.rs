@@ -1,5 +1,6 @@
 //! Joins tries to one RPC, and knows the failures that an earlier try explains.
 
+use super::call_content::CallContent;
 use super::phases::NotTimed;
 use super::properties::Status;
 use super::transaction::Transaction;
@@ -8,7 +9,9 @@ use super::waiting::{Delivery, LastStep, Step, WaitEnd};
 use crate::nfs::{OperationCode, Procedure, v3, v4};
 
 impl Try {
-    fn new(transaction: &Transaction) -> Option<Self> {
+    /// The last try of an RPC; `None` if the capture lacks the call.
+    #[must_use]
+    pub fn of(transaction: &Transaction) -> Option<Self> {
         let Transaction { connection, requester, from, to, began, call, reply, waiting, .. } = transaction;
         let call = call.as_ref()?.stamp;
         let mut new = Self {
@@ -47,7 +50,7 @@ impl Transaction {
     /// Joins a try with the next one, on another connection: one RPC from the first call to the last reply. `is_set_back` tells whether
     /// the clock was set back between two frames.
     pub(crate) fn join(earlier: Self, mut last: Self, is_set_back: impl FnOnce(u64, u64) -> bool) -> Self {
-        let Some((first, new)) = Try::new(&earlier).zip(Try::new(&last)) else { return last };
+        let Some((first, new)) = Try::of(&earlier).zip(Try::of(&last)) else { return last };
         let mut tries = earlier.tries.unwrap_or_else(|| {
             let (phases, recovery) = (Err(NotTimed::SeveralTries), Err(NotTimed::SeveralTries));
             Box::new(Tries { all: vec![first], count: 1, phases, recovery, credit_wait: Ok(0) })
@@ -64,6 +67,7 @@ impl Transaction {
         tries.phases = core::mem::replace(&mut last.phases, Err(reason));
         tries.recovery = core::mem::replace(&mut last.recovery, Err(reason));
         tries.credit_wait = core::mem::replace(&mut last.credit_wait, earlier.credit_wait);
+        last.slot_wait = earlier.slot_wait;
         last.began = earlier.began;
         if let Some((call, first)) = last.call.as_mut().zip(earlier.call) {
             call.stamp = first.stamp;
@@ -72,6 +76,19 @@ impl Transaction {
         last.write_octets = last.write_octets.saturating_add(earlier.write_octets);
         last.tries = Some(tries);
         last
+    }
+
+    /// Returns true if the call is another try of an earlier one, which ended with its connection: XID, ends and content are the same. For
+    /// RPCs of which [`Config::joins_tries`](crate::Config::joins_tries) leaves the tries apart.
+    #[must_use]
+    pub fn is_retry_of(&self, earlier: &Self) -> bool {
+        let name = |one: &Self| (one.from, one.to, one.xid, one.reverse);
+        let is_over = earlier.reply.is_none() && earlier.waiting.is_some_and(|waiting| waiting.end.is_of_connection());
+        let [content, before] = [self, earlier].map(CallContent::of_transaction);
+        is_over
+            && name(self) == name(earlier)
+            && self.connection != earlier.connection
+            && content.zip(before).is_some_and(|(content, before)| before.is_of_same_rpc(&content))
     }
 
     /// Number of tries: calls on connections one after the other, of which the last may have been answered.

@@ -12,6 +12,7 @@ use super::placement::{FramePlacement, Placements};
 use super::promise::{Promise, PromiseKind};
 use super::properties::{Direction, Rpc, Security, Status};
 use super::recovery::Recovery;
+use super::slots::SlotWaitUnknown;
 use super::steps::Steps;
 use super::tries::Tries;
 use super::waiting::Waiting;
@@ -83,6 +84,9 @@ pub struct Transaction {
     /// earlier is unknown. 0 if a credit was then available for longer than none had been, and for the second of two
     /// calls that were let go together: no stretch of time counts for two.
     pub credit_wait: Result<u64, CreditWaitUnknown>,
+    /// Nanoseconds before the call in which all slots of the session were in use, as for `credit_wait`. `None` for an RPC in no
+    /// session, and without `Config::transactions`.
+    pub slot_wait: Option<Result<u64, SlotWaitUnknown>>,
     /// State of the wait for a reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
     /// Minimum wait of the RPC, if the call was sent before the capture, and the reply was captured.

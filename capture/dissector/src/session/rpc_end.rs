@@ -115,6 +115,7 @@ impl ConcludedCall {
             data_times: DataTimes::default(),
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
+            slot_wait: None,
             waiting: None,
             joined: None,
             tries: None,

@@ -41,6 +41,7 @@ const UNUSED: &[(&str, &str)] = &[
     ("diagnosis.causes.file", "no file has four fifths of a cause"),
     ("diagnosis.causes.server", "one server in each capture"),
     ("event.wait_ns", "no receiver was not ready"),
+    ("explain.try_", "no RPC with a sign of loss was tried again"),
     ("explain.steps.wait_ns", "no receiver was not ready"),
     ("message.error.max_", "no responder of version 2 refused the number of chunks or segments"),
     ("pending.operations.status", "a call has no status"),
@@ -48,6 +49,7 @@ const UNUSED: &[(&str, &str)] = &[
     ("pending.owed_octets", "no capture ends in the middle of an RDMA Read"),
     ("pending.security", "no call with RPCSEC_GSS waits"),
     ("stats.unanswered", "every connection request was answered"),
+    ("stats.mounts.server_owner.other_addresses", "each server has one address"),
     ("top.folder", "no two folders have files of one name"),
     ("stats.rejected.reason", "no request over InfiniBand was refused"),
 ];
@@ -75,7 +77,7 @@ fn captures() -> Vec<String> {
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut files: Vec<_> = files.map(|entry| entry.unwrap().path().display().to_string()).collect();
     files.retain(|file| file.contains(".pcap"));
-    files.push(shipped("situations/tries"));
+    files.extend(["tries", "session_slots", "session_status"].map(|name| shipped(&format!("situations/{name}"))));
     files.sort();
     files
 }

@@ -195,13 +195,13 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
             "connections"
         }
-        "loss" | "receiver-not-ready" | "credits" => "timeline",
+        "loss" | "receiver-not-ready" | "credits" | "slots" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
         | "congestion" | "window" | "link-full" | "outlier" => "slowest",
         "errors" | "server-grace" | "refused-for-now" | "copy-unfinished" | "lock-held" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled"
-        | "two-clocks" => "capture",
+        | "two-clocks" | "session-status" => "capture",
         _ => panic!("{cause}"),
     };
     let mut seen = BTreeSet::new();
@@ -224,7 +224,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 37);
+    assert_eq!(seen.len(), 39);
 }
 
 /// Frames of a shipped capture, without some of them.

@@ -10,13 +10,13 @@ use crate::synthetic::tcp::{CLIENT, Iwarp, SERVER, fpdu, null_call};
 use crate::synthetic::trace::Trace;
 use crate::synthetic::{Packet, Wire, v2};
 use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
-use crate::{file_names, promises};
+use crate::{file_names, promises, sessions};
 
 /// Frames, one of the captures.
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 53] = [
+pub(super) const ALL: [(&str, Made); 55] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -70,6 +70,8 @@ pub(super) const ALL: [(&str, Made); 53] = [
     ("copy_unfinished", || on_ethernet(&promises::copy_unfinished(false))),
     ("tries", || super::tries(Carrier::Roce)),
     ("iwarp_tries", || super::tries(Carrier::Iwarp)),
+    ("session_slots", || frames(&sessions::slots(Carrier::Roce).mount.packets())),
+    ("session_status", || frames(&sessions::status(Carrier::Roce).packets())),
 ];
 
 /// Frames of Ethernet, in the order and at the times of the packets in them.

@@ -55,6 +55,22 @@ impl Mount {
         self
     }
 
+    /// Begins a connection between two hosts over RoCE.
+    pub(crate) fn connect_hosts(&mut self, time: u64, [client, server]: [u8; 2]) -> &mut Self {
+        let number = self.links.len() as u32;
+        let mut wire = Wire { name: 0x1234 + number, ..Wire::default() };
+        (wire.client.host, wire.server.host) = (client, server);
+        (wire.client.queue_pair, wire.server.queue_pair) = (0x11 + number, 0x22 + number);
+        let packets = (time..).zip(wire.connect()).collect();
+        self.links.push(Link::Roce(Box::new(Trace { wire, packets })));
+        self
+    }
+
+    /// Sends an RPC message without chunks.
+    pub(crate) fn send_rpc(&mut self, connection: usize, from: By, time: u64, xid: u32, rpc: &[u8]) -> &mut Self {
+        self.send(connection, from, time, &message(MSG, xid, &Lists::default(), rpc))
+    }
+
     /// Sends a message on the connection of this number, from 1.
     fn send(&mut self, connection: usize, from: By, time: u64, octets: &[u8]) -> &mut Self {
         match &mut self.links[connection - 1] {

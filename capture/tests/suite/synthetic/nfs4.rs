@@ -181,3 +181,95 @@ pub fn progress_reply(xid: u32, octets: u32, is_complete: bool) -> Vec<u8> {
     let complete: &[u32] = if is_complete { &[1, 0] } else { &[0] };
     compound_reply(xid, &[words(&[22, 0]), [words(&[67, 0, 0, octets]), words(complete)].concat()])
 }
+
+/// A call on a slot of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotUse {
+    pub session: [u32; 4],
+    pub sequence: u32,
+    pub slot: u32,
+    /// The highest slot in use.
+    pub highest: u32,
+}
+
+/// The words of a reply to SEQUENCE after the slot: highest slot, target, status flags.
+pub type Granted = [u32; 3];
+
+impl SlotUse {
+    /// A COMPOUND of SEQUENCE and PUTROOTFH on the slot.
+    pub fn call(self, xid: u32) -> Vec<u8> {
+        self.call_of(xid, &[words(&[24])])
+    }
+
+    /// A COMPOUND of SEQUENCE and these operations on the slot.
+    pub fn call_of(self, xid: u32, operations: &[Vec<u8>]) -> Vec<u8> {
+        let Self { session, sequence, slot, highest } = self;
+        let count = operations.len() as u32 + 1;
+        let start = [words(&[0, 1, count, 53]), words(&session), words(&[sequence, slot, highest, 1])].concat();
+        call(xid, [100_003, 4, 1], &[start, operations.concat()].concat())
+    }
+
+    /// The reply to [`call`](Self::call).
+    pub fn reply(self, xid: u32, granted: Granted) -> Vec<u8> {
+        self.reply_of(xid, granted, &[words(&[24, 0])])
+    }
+
+    pub fn reply_of(self, xid: u32, granted: Granted, results: &[Vec<u8>]) -> Vec<u8> {
+        let Self { session, sequence, slot, .. } = self;
+        let count = results.len() as u32 + 1;
+        let start = [words(&[0, 0, count, 53, 0]), words(&session), words(&[sequence, slot])].concat();
+        reply(xid, &[start, words(&granted), results.concat()].concat())
+    }
+}
+
+/// WRITE of eight octets at 4,096 with this `stable_how`.
+pub fn write_operation(stable: u32) -> Vec<u8> {
+    [words(&[38]), words(&STATEID), words(&[0, 4096, stable]), opaque(b"datadata")].concat()
+}
+
+/// The results of a WRITE: octets that were written, and `committed`.
+pub fn write_results(count: u32, committed: u32) -> Vec<u8> {
+    words(&[38, 0, count, committed, 9, 9])
+}
+
+pub fn putfh_operation(handle: &[u8]) -> Vec<u8> {
+    putfh(handle)
+}
+
+pub fn putfh_results() -> Vec<u8> {
+    words(&[22, 0])
+}
+
+fn alone(xid: u32, operation: &[u8]) -> Vec<u8> {
+    call(xid, [100_003, 4, 1], &[&words(&[0, 1, 1]), operation].concat())
+}
+
+fn alone_reply(xid: u32, results: &[u8]) -> Vec<u8> {
+    reply(xid, &[&words(&[0, 0, 1]), results].concat())
+}
+
+pub fn exchange_id(xid: u32) -> Vec<u8> {
+    // verifier, owner, flags, SP4_NONE, no implementation ID
+    alone(xid, &[words(&[42, 7, 7]), opaque(b"client owner"), words(&[0, 0, 0])].concat())
+}
+
+/// Its reply: client ID, minor ID, major ID, scope.
+pub fn exchange_id_reply(xid: u32, client: [u32; 2], minor: u32, major: &[u8], scope: &[u8]) -> Vec<u8> {
+    let start = [words(&[42, 0]), words(&client), words(&[1, 0, 0, 0, minor])].concat();
+    alone_reply(xid, &[start, opaque(major), opaque(scope), words(&[0])].concat())
+}
+
+/// Two `channel_attrs4` with these numbers of slots.
+fn channels([fore, back]: [u32; 2]) -> Vec<u8> {
+    words(&[0, 70_000, 90_000, 4096, 16, fore, 0, 0, 5000, 6000, 0, 2, back, 0])
+}
+
+/// CREATE_SESSION that asks for so many slots of calls and of callbacks.
+pub fn create_session(xid: u32, client: [u32; 2], slots: [u32; 2]) -> Vec<u8> {
+    let start = [words(&[43]), words(&client), words(&[1, 3])].concat();
+    alone(xid, &[start, channels(slots), words(&[CALLBACK_PROGRAM, 0])].concat())
+}
+
+pub fn create_session_reply(xid: u32, session: [u32; 4], slots: [u32; 2]) -> Vec<u8> {
+    alone_reply(xid, &[words(&[43, 0]), words(&session), words(&[1, 3]), channels(slots)].concat())
+}

@@ -92,6 +92,17 @@ struct EarlyIndication {
     sign: TcpIndication,
 }
 
+/// State of an MPA request to which the capture holds no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MpaRequest {
+    /// Nothing shows that the request arrived.
+    Sent,
+    /// The passive end's TCP acknowledged the request.
+    Received,
+    /// The capture lacks octets of the passive end, which may be the answer.
+    AnswerMissing,
+}
+
 /// A connection above TCP.
 #[derive(Debug)]
 struct IwarpConnection<S> {
@@ -106,6 +117,7 @@ struct IwarpConnection<S> {
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
+    request: MpaRequest,
     /// True if iWARP was found.
     is_iwarp: bool,
     /// Orphans, and Terminates.
@@ -297,6 +309,7 @@ impl<S> Connections<S> {
             framings: Sides::default(),
             rdmap: Rdmap::default(),
             said: Sides::default(),
+            request: MpaRequest::Sent,
             is_iwarp: false,
             counts: Sides::default(),
         };
@@ -332,10 +345,12 @@ impl<S> Connections<S> {
         let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
         entry.known.give_unfinished(sink.handler);
-        let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
+        let IwarpConnection { connection, session, is_iwarp, counts: ours, request, .. } = entry.known;
         let mut counts = entry.reassembly.counted();
         if session.is_none() && !is_iwarp {
             give_refused(&connection, counts.passive.packets, handler);
+        } else if session.is_none() && counts.passive.packets > 0 {
+            give_unanswered(&connection, request, handler);
         }
         for side in [Side::Active, Side::Passive] {
             let Counts { unmatched, failed, refused, .. } = *ours.get(side);
@@ -378,6 +393,27 @@ fn give_refused<S>(connection: &Connection, answers: u64, handler: &mut impl Han
             });
         }
         _ => {}
+    }
+}
+
+/// Reports an MPA request without an answer, or to which the passive end answered by closing the TCP connection.
+fn give_unanswered<S>(connection: &Connection, request: MpaRequest, handler: &mut impl Handler<Session = S>) {
+    let (Some(announced), None) = (connection.announced.active, connection.announced.passive) else { return };
+    let (from, to) = (connection.ends.active.address, connection.ends.passive.address);
+    let has_private_data = matches!(announced.private_data, Shown::Present(_));
+    let (asked, service, is_for_rpc) = (RequestTimes::once(announced.stamp), connection.service, has_private_data);
+    let closed = connection.disconnected.filter(|end| end.by == Side::Passive);
+    match (request, closed) {
+        (MpaRequest::AnswerMissing, _) => {}
+        (_, Some(Disconnection { stamp, .. })) => {
+            let (kind, asked) = (RejectionKind::Closed, Some(asked));
+            let (from, to) = (to, from);
+            handler.rejected(Rejected { stamp, from, to, service, kind, asked, has_private_data, is_for_rpc });
+        }
+        (_, None) => {
+            let (carrier, is_received) = (connection.carrier, request == MpaRequest::Received);
+            handler.unanswered(UnansweredRequest { from, to, service, asked, carrier, is_received, is_for_rpc });
+        }
     }
 }
 
@@ -447,6 +483,9 @@ impl<S> IwarpConnection<S> {
                 if *octets > FAR {
                     framing.forget();
                 }
+                if origin.from == Side::Passive {
+                    self.request = MpaRequest::AnswerMissing;
+                }
                 self.lose(*origin, sink);
             }
             StreamStep::Recovery(by, sign) if self.session.is_none() => {
@@ -462,6 +501,10 @@ impl<S> IwarpConnection<S> {
                 self.report(*by, Places::one(*place), OperationKind::Missing, sink);
             }
             StreamStep::Acknowledged(by, Acknowledgement { place, is_bare }) => {
+                let is_of_request = self.said.active.is_some_and(|said| *place >= said.end);
+                if by.from == Side::Passive && is_of_request && self.request == MpaRequest::Sent {
+                    self.request = MpaRequest::Received;
+                }
                 if let Some(session) = &mut self.session {
                     // The last octet that arrived is before this place.
                     let acknowledgement = Acknowledgement { place: place.saturating_sub(1), is_bare: *is_bare };
