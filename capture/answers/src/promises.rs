@@ -150,6 +150,20 @@ pub(crate) fn owed(promise: &Promise, end: CaptureEnd) -> String {
     }
 }
 
+/// The end of a COPY that the client gave up, in words.
+pub(crate) fn abandoned(promise: &Promise) -> String {
+    let Promise { client, server, end, .. } = promise;
+    let waited = promise.waited().map(|waited| format!(" after {}", duration(waited))).unwrap_or_default();
+    let frame = end.stamp().map_or(0, |stamp| stamp.frame);
+    let by = promise.ended_by.unwrap_or("its end");
+    match end {
+        PromiseEnd::Revoked(_) => {
+            format!("{client} gave up{waited} ({by} in frame {frame}), and {server} no longer knew the COPY")
+        }
+        _ => format!("{client} gave up{waited} ({by} in frame {frame})"),
+    }
+}
+
 /// A promise that an RPC kept, in a few words beside the RPC.
 pub(crate) fn kept(promise: &Promise) -> String {
     let frame = promise.call.frame;
@@ -351,6 +365,9 @@ fn ended(promise: &Promise, waited: u64) -> String {
             format!("COPY in frame {call}, {by}{status} in frame {end}, {waited} later")
         }
         (_, PromiseEnd::Cancelled(_)) => format!("COPY in frame {call}, cancelled in frame {end}, {waited} later"),
+        (PromiseKind::Copy, PromiseEnd::Revoked(_)) => {
+            format!("COPY in frame {call}, no longer known in frame {end}, {waited} later")
+        }
         (_, PromiseEnd::Revoked(_)) => format!("{subject} in frame {call}, revoked by frame {end}, {waited} later"),
         _ => format!("{subject} in frame {call}, {by} in frame {end}, {waited} later"),
     }

@@ -408,6 +408,24 @@ fn a_copy_without_a_callback_is_owed_by_the_server() {
     }
 }
 
+/// The client cancels a COPY, for which it had waited as long as the callback was lost.
+#[test]
+fn a_copy_that_was_cancelled_late_is_unfinished() {
+    for (seconds, expected) in [(8, &[][..]), (12, &["copy-unfinished"])] {
+        let mut clients = Clients::new();
+        clients.rpc(0, SECOND, 0x9010, [nfs4::copy(0x9010), nfs4::copy_reply(0x9010, COPY)]);
+        let cancelled = SECOND + seconds * SECOND;
+        clients.rpc(0, cancelled, 0x9011, [nfs4::cancel(0x9011, COPY), nfs4::cancel_reply(0x9011)]);
+        let frames = clients.until(20 * SECOND);
+        let diagnosis = diagnose(&frames);
+        assert_eq!((open(&frames), causes(&diagnosis)), (Vec::new(), expected.to_vec()), "{}", text(&diagnosis));
+        if !expected.is_empty() {
+            let told = evidence(&diagnosis, "copy-unfinished");
+            assert!(told.contains("192.0.2.10 gave up after 12.0 s (OFFLOAD_CANCEL in frame"), "{told}");
+        }
+    }
+}
+
 #[test]
 fn locks_of_one_file_are_told_apart_by_their_ranges() {
     let mut clients = Clients::new();

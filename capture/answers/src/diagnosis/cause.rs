@@ -363,7 +363,8 @@ pub static CAUSES: [CauseRule; 39] = [
         name: "copy-unfinished",
         title: "An asynchronous COPY was not finished",
         condition: "the server accepted a COPY 10 s before the end of the capture, and longer before than twice the longest COPY took; the \
-                    capture holds neither its CB_OFFLOAD nor another end, and lacks no packets of the two ends",
+                    capture holds neither its CB_OFFLOAD nor another end, and lacks no packets of the two ends; or the client cancelled it after \
+                    as long",
     },
     CauseRule {
         cause: Cause::LockHeld,

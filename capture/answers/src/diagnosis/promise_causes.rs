@@ -8,7 +8,7 @@ use super::tally::Tally;
 use crate::format::number::{counted, duration, grouped, times};
 
 impl Judgement<'_> {
-    /// True if waits above RPC are enough for a cause.
+    /// Returns true if waits above RPC are enough for a cause.
     fn are_promises_slow(&self, tally: &Tally, open: u64) -> bool {
         let is_long = tally.rpcs >= SEVERAL || tally.greatest() >= Some(VERY_SLOW);
         open > 0 || is_long && is_part(tally.amount, SHARE, self.sum_waits())
@@ -73,12 +73,12 @@ impl Judgement<'_> {
 
     /// Asynchronous COPYs without an end.
     pub(super) fn copy_unfinished(&self) -> Option<DiagnosedCause> {
-        let PromiseWaits { copies, oldest_copy, has_back_channel, .. } = &self.waits.promises;
+        let PromiseWaits { copies, copies_open, oldest_copy, has_back_channel, .. } = &self.waits.promises;
         if copies.rpcs == 0 {
             return None;
         }
         let mut evidence = vec![format!(
-            "{} asynchronous {} no end in the capture: the server accepted {}, and reports the end by a callback (CB_OFFLOAD).",
+            "{} asynchronous {} no CB_OFFLOAD in the capture: the server accepted {}, and reports the end by that callback.",
             grouped(copies.rpcs),
             if copies.rpcs == 1 { "COPY has" } else { "COPYs have" },
             if copies.rpcs == 1 { "it" } else { "them" },
@@ -91,7 +91,8 @@ impl Judgement<'_> {
                     .to_owned(),
             );
         }
-        Some(self.timed(self.cause(Cause::CopyUnfinished, Some(CauseOwner::Responder), evidence, "pending"), copies))
+        let command = if *copies_open > 0 { "pending" } else { "transactions" };
+        Some(self.timed(self.cause(Cause::CopyUnfinished, Some(CauseOwner::Responder), evidence, command), copies))
     }
 
     /// Locks that others held.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::{Address, CaptureEnd, DelegationHolder, Promise, PromiseKind};
+use rpcrdma_dissector::{Address, CaptureEnd, DelegationHolder, Promise, PromiseEnd, PromiseKind};
 
 use super::cause::{Cause, RpcCauses, UNANSWERED};
 use super::recalls::{ClientDelay, RecallWaits};
 use super::tally::{RpcSubject, Tally};
 use crate::format::number::{duration, times};
-use crate::promises::{OpenState, back_channel, owed, owed_since, status_name, subject};
+use crate::promises::{OpenState, abandoned, back_channel, owed, owed_since, status_name, subject};
 use crate::stats::StatusName;
 
 /// Minimum age of a COPY without an end that counts as unfinished, in nanoseconds.
@@ -41,9 +41,10 @@ pub(super) struct PromiseWaits {
     /// LOCKs that were denied.
     pub(super) locks: Tally,
     pub(super) locks_open: u64,
-    /// COPYs without an end.
+    /// COPYs without CB_OFFLOAD: those without an end, and those that the client gave up after a long time.
     pub(super) copies: Tally,
-    /// The oldest of these, and what is owed in words.
+    pub(super) copies_open: u64,
+    /// The one of these that lasted longest, and its state in words.
     pub(super) oldest_copy: Option<(u64, String)>,
     pub(super) has_back_channel: bool,
     /// The longest time that a COPY took, in nanoseconds.
@@ -101,8 +102,15 @@ impl PromiseWaits {
         causes: &mut RpcCauses,
     ) {
         let Some(nanoseconds) = promise.waited() else { return };
+        let is_abandoned = matches!(promise.end, PromiseEnd::Cancelled(_) | PromiseEnd::Revoked(_));
         if promise.kind == PromiseKind::Copy {
-            self.longest_copy = self.longest_copy.max(nanoseconds);
+            if is_abandoned && nanoseconds < self.least(promise.kind) {
+                return;
+            }
+            match is_abandoned {
+                true => self.add_copy(promise, nanoseconds, abandoned(promise)),
+                false => self.longest_copy = self.longest_copy.max(nanoseconds),
+            }
         }
         let file = file(promise, keeper.file.clone());
         let subject = RpcSubject { frame: keeper.frame, ..promise_subject(promise, file) };
@@ -136,7 +144,7 @@ impl PromiseWaits {
                 OpenState::Open if nanoseconds >= self.least(promise.kind) => {
                     let wait = PromiseWait { promise: &promise, nanoseconds, is_open: true };
                     if promise.kind == PromiseKind::Copy {
-                        self.add_copy(&wait, end);
+                        self.add_copy(&promise, nanoseconds, owed(&promise, end));
                     }
                     self.add_wait(&wait, &subject, recalled);
                 }
@@ -153,17 +161,16 @@ impl PromiseWaits {
         }
     }
 
-    fn add_copy(&mut self, PromiseWait { promise, nanoseconds, .. }: &PromiseWait<'_>, end: CaptureEnd) {
+    /// Takes a COPY without CB_OFFLOAD, and the state of that COPY in words.
+    fn add_copy(&mut self, promise: &Promise, nanoseconds: u64, state: String) {
         self.has_back_channel |= promise.callback.is_some();
-        if self.oldest_copy.as_ref().is_none_or(|(oldest, _)| nanoseconds > oldest) {
-            self.oldest_copy = Some((
-                *nanoseconds,
-                format!("{} in frame {}: {}", subject(promise), promise.call.frame, owed(promise, end)),
-            ));
+        if self.oldest_copy.as_ref().is_none_or(|(oldest, _)| nanoseconds > *oldest) {
+            let text = format!("{} in frame {}: {state}", subject(promise), promise.call.frame);
+            self.oldest_copy = Some((nanoseconds, text));
         }
     }
 
-    /// Adds a wait to the cause of that wait. A COPY that has ended, and a recall by itself, are no waits of an operation.
+    /// Adds a wait to the cause of that wait. A COPY that CB_OFFLOAD ended, and a recall by itself, are no waits of an operation.
     fn add_wait(
         &mut self,
         wait: &PromiseWait<'_>,
@@ -193,7 +200,8 @@ impl PromiseWaits {
                 self.locks_open += u64::from(is_open);
                 (Cause::LockHeld, self.locks.add_with(nanoseconds, subject, words))
             }
-            PromiseKind::Copy if is_open => {
+            PromiseKind::Copy if !matches!(promise.end, PromiseEnd::Kept(_)) => {
+                self.copies_open += u64::from(is_open);
                 (Cause::CopyUnfinished, self.copies.add_with(nanoseconds, subject, || back_channel(promise)))
             }
             _ => return None,

@@ -76,7 +76,7 @@ impl SessionFacts {
         Some((most.owner(), most.sentence()))
     }
 
-    /// `true` if a reply of the RPCs has a flag.
+    /// Returns true if a reply of the RPCs has a flag.
     fn has(&self, flag: &MountFlag) -> bool {
         let bit = flag.known().map_or(0, |known| known.bit);
         self.flags.iter().any(|(session, flags)| flags & bit != 0 && hexadecimal(session) == flag.session_id)
@@ -121,7 +121,7 @@ impl<'a> ReportedState<'a> {
         mount.status_flags.iter().filter_map(state)
     }
 
-    /// `true` for a state that matters: set for a second or to the end of the capture, or about more than callbacks.
+    /// Returns true for a state that matters: set for a second or to the end of the capture, or about more than callbacks.
     fn is_fault(&self) -> bool {
         let is_lasting = self.flag.cleared_ns.is_none() || self.flag.length() >= UNANSWERED;
         self.bit & NOTICES == 0 && (self.bit & CALLBACKS == 0 || is_lasting)

@@ -221,7 +221,7 @@ impl Mounts {
         self.mounts.value_or((client, server), MOUNTS, || Mount::new(client, server))
     }
 
-    /// The mounts, in the order of their addresses. Ends with other programs alone have none.
+    /// The mounts, in the order of their first RPCs. Ends with other programs alone have none.
     pub(crate) fn finish(self, end: CaptureEnd) -> Vec<MountStatistics> {
         let is_mount = |mount: &MountStatistics| {
             let versions = &mount.versions;
@@ -229,6 +229,7 @@ impl Mounts {
         };
         let mounts = self.mounts.into_iter().map(|(_, mount)| mount.finish(end));
         let mut mounts: Vec<_> = mounts.filter(is_mount).collect();
+        mounts.sort_by_key(|mount| mount.versions.first().map(|version| version.frame));
         join_servers(&mut mounts);
         mounts
     }
