@@ -18,7 +18,11 @@ export interface ArgumentsObject {
   readonly offset: number | null;
   readonly count: number | null;
   readonly stateid: string | null;
+  readonly write: WriteObject | null;
+  readonly session: SessionObject | null;
+  readonly server: ServerObject | null;
   readonly named_handle: HandleObject | null;
+  readonly offload: OffloadObject | null;
 }
 
 export interface CompoundObject {
@@ -31,6 +35,20 @@ export interface CreditsObject {
   readonly granted: number;
   readonly maximum: number;
   readonly limit: number | null;
+}
+
+/** A mount, with the options in words. */
+export interface DiagnosedMount {
+  /** Address of the client. */
+  readonly client: string;
+  /** Address of the server. */
+  readonly server: string;
+  /** Versions, security, the largest READ and WRITE, and slots, as far as the capture shows these. */
+  readonly options: string;
+  /** Promises above RPC in words, a line for each kind. */
+  readonly promises: readonly string[];
+  /** All that the capture shows of the mount, in lines with the frames that show it. */
+  readonly lines: readonly string[];
 }
 
 export interface ErrorObject {
@@ -99,6 +117,19 @@ export interface Incomplete {
   readonly missing: string;
 }
 
+export interface KeptObject {
+  readonly kind: string;
+  readonly end: string;
+  readonly call_frame: number;
+  readonly time_ns: number;
+  readonly waited_ns: number | null;
+  readonly refusals: number;
+  readonly status: string | null;
+  readonly holder: string | null;
+  readonly recall_frame: number | null;
+  readonly copied_octets: number | null;
+}
+
 export interface Malformed {
   readonly kind: string;
   readonly offset_octets: number;
@@ -122,6 +153,15 @@ export type Notable = "slow" | "failed" | "waiting";
 export interface NumberedObject {
   readonly name: string | null;
   readonly number: number;
+}
+
+export interface OffloadObject {
+  readonly synchronous: boolean | null;
+  readonly consecutive: boolean | null;
+  readonly callback_stateid: string | null;
+  readonly copied_octets: number;
+  readonly committed: string | null;
+  readonly status: number | null;
 }
 
 export interface PacketRunObject {
@@ -245,6 +285,35 @@ export interface SegmentObject {
   readonly offset: string;
 }
 
+export interface SequenceObject {
+  readonly session_id: string;
+  readonly sequence_id: number;
+  readonly slot_id: number;
+  readonly highest_slot_id: number | null;
+  readonly cache_this: boolean | null;
+  readonly reply_highest_slot_id: number | null;
+  readonly target_highest_slot_id: number | null;
+  readonly status_flags: readonly string[] | null;
+}
+
+export interface ServerObject {
+  readonly client_id: string | null;
+  readonly major_id: string;
+  readonly minor_id: number;
+  readonly scope: string;
+}
+
+export interface SessionObject {
+  readonly client_id: string | null;
+  readonly session_id: string | null;
+  readonly slots_asked: number | null;
+  readonly slots: number | null;
+  readonly callback_slots_asked: number | null;
+  readonly callback_slots: number | null;
+  readonly call_octets: number | null;
+  readonly reply_octets: number | null;
+}
+
 export interface ShownCause {
   readonly cause: string;
   readonly title: string;
@@ -270,6 +339,7 @@ export interface ShownDiagnosis {
   readonly sound: string | null;
   readonly causes: readonly ShownCause[];
   readonly limits: readonly string[];
+  readonly mounts: readonly DiagnosedMount[];
 }
 
 /** A line of the tree that `rpcrdma explain` prints. */
@@ -305,6 +375,8 @@ export interface ShownMessage {
 export interface ShownRow {
   readonly index: number;
   readonly connection: number;
+  /** Number of tries. */
+  readonly tries: number;
   readonly xid: string;
   readonly time_ns: number;
   readonly latency_ns: number | null;
@@ -390,6 +462,12 @@ export interface VersionTwoObject {
   readonly dropped: string | null;
 }
 
+export interface WriteObject {
+  readonly stable_how: string | null;
+  readonly count: number | null;
+  readonly committed: string | null;
+}
+
 export interface Event {
   readonly type: "event";
   readonly schema: 1;
@@ -416,6 +494,9 @@ export interface Explain {
   readonly rdma_xid: string;
   readonly requester: string;
   readonly responder: string;
+  readonly try_number: number | null;
+  readonly tries?: number;
+  readonly try_ended: string | null;
   readonly steps: readonly PacketRunObject[];
   readonly packets_left_out: number;
   readonly stretches: readonly StretchObject[] | null;
@@ -504,6 +585,8 @@ export interface Transaction {
   readonly recovery_missing: string | null;
   readonly credit_wait_ns: number | null;
   readonly credit_wait_missing: string | null;
+  readonly slot_wait_ns: number | null;
+  readonly slot_wait_missing: string | null;
   readonly reverse: boolean;
   readonly program_guessed: boolean;
   readonly program: number | null;
@@ -518,6 +601,7 @@ export interface Transaction {
   readonly path: string | null;
   readonly offset: number | null;
   readonly count: number | null;
+  readonly sequence: SequenceObject | null;
   readonly arguments: readonly ArgumentsObject[] | null;
   readonly call: HalfObject | null;
   readonly reply: HalfObject | null;
@@ -528,6 +612,8 @@ export interface Transaction {
   readonly tries?: number;
   readonly retry_failure?: string | null;
   readonly each_try?: readonly TryObject[] | null;
+  readonly opens: string | null;
+  readonly keeps: readonly KeptObject[] | null;
   readonly capture_file?: string;
 }
 

@@ -377,7 +377,7 @@ impl Diagnoser {
             causes: judgement.causes(),
             gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),
-            late_causes: [&silence.causes[..], waits.settled()].concat(),
+            late_causes: [&silence.causes[..], waits.settled(), waits.promises.settled()].concat(),
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::stats::StatusName;
 
 /// Minimum age of a COPY without an end that counts as unfinished, in nanoseconds.
 const UNFINISHED: u64 = 10_000_000_000;
+/// The most RPCs that opened a promise whose places are known.
+const OPENINGS: usize = 16_384;
 /// The most servers and statuses that are told apart.
 const KEYS: usize = 1000;
 
@@ -53,6 +55,10 @@ pub(super) struct PromiseWaits {
     pub(super) between: u64,
     /// Promises without an end.
     open: Vec<Promise>,
+    /// RPCs that opened promises: frame of the call, and place among all RPCs.
+    openings: BTreeMap<u64, u64>,
+    /// Causes of the RPCs that opened a promise without an end, by their places among all RPCs.
+    settled: Vec<(u64, Cause)>,
 }
 
 /// Wait of an operation, from the first call.
@@ -93,6 +99,18 @@ fn file(promise: &Promise, known: Option<String>) -> Option<String> {
 }
 
 impl PromiseWaits {
+    /// Takes an RPC that opened a promise.
+    pub(super) fn note_opening(&mut self, call_frame: u64, place: u64) {
+        if self.openings.len() < OPENINGS {
+            self.openings.insert(call_frame, place);
+        }
+    }
+
+    /// Causes of the RPCs that opened a promise without an end, by their places among all RPCs.
+    pub(super) fn settled(&self) -> &[(u64, Cause)] {
+        &self.settled
+    }
+
     /// Takes a promise that the RPC `keeper` kept.
     pub(super) fn add_kept(
         &mut self,
@@ -101,6 +119,7 @@ impl PromiseWaits {
         recalled: &mut RecallWaits,
         causes: &mut RpcCauses,
     ) {
+        self.openings.remove(&promise.call.frame);
         let Some(nanoseconds) = promise.waited() else { return };
         let is_abandoned = matches!(promise.end, PromiseEnd::Cancelled(_) | PromiseEnd::Revoked(_));
         if promise.kind == PromiseKind::Copy {
@@ -146,7 +165,9 @@ impl PromiseWaits {
                     if promise.kind == PromiseKind::Copy {
                         self.add_copy(&promise, nanoseconds, owed(&promise, end));
                     }
-                    self.add_wait(&wait, &subject, recalled);
+                    let counted = self.add_wait(&wait, &subject, recalled);
+                    let place = self.openings.get(&promise.call.frame);
+                    self.settled.extend(place.zip(counted).map(|(place, counted)| (*place, counted.cause)));
                 }
                 OpenState::Open | OpenState::Unknown(_) => {}
             }

@@ -250,6 +250,9 @@ impl Waits {
                 ends.insert(end);
             }
         }
+        if let Some(call) = transaction.call.as_ref().filter(|_| transaction.opens.is_some()) {
+            self.promises.note_opening(call.stamp.frame, self.rpcs - 1);
+        }
         for promise in &transaction.keeps {
             self.promises.add_kept(promise, &rpc.subject(), &mut self.recalled, causes);
         }

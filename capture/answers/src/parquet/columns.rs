@@ -49,7 +49,7 @@ fn columns(fields: &RecordFields, properties: &Map<String, Value>) -> Fields {
 }
 
 fn column(fields: &RecordFields, name: &str, schema: &Value) -> Field {
-    let of = match fields.held(schema) {
+    let of = match fields.field_content(schema) {
         Held::Object(properties) => DataType::Struct(columns(fields, properties)),
         Held::List(items) => DataType::List(Arc::new(column(fields, "element", items))),
         Held::Cell(schema) if is_of(schema, "boolean") => DataType::Boolean,

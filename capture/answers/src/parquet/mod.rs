@@ -55,7 +55,7 @@ impl ParquetTable {
         let staging = Staging(table.join(format!(".{name}.{}", std::process::id())));
         fs::create_dir_all(&table)?;
         fs::create_dir(&staging.0)?;
-        Ok(Self { parts: Parts::new(&staging.0, columns::of(kind)), staging, target })
+        Ok(Self { parts: Parts::new(&staging.0, columns::table_schema(kind)), staging, target })
     }
 
     /// Directory of the finished table.

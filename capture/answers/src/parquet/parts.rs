@@ -100,7 +100,7 @@ impl Parts {
     fn part(&mut self, hour: u64) -> io::Result<&mut ParquetPart> {
         let part = match self.open.iter().position(|part| part.hour == hour) {
             Some(place) => self.open.remove(place),
-            None => self.begin(hour)?,
+            None => self.begin_part(hour)?,
         };
         self.open.push(part);
         self.open.last_mut().ok_or_else(|| io::Error::other("no file"))
