@@ -21,7 +21,7 @@ place() {
 verdict() {
     needs jq jq
     local at
-    for at in capture:requester server:responder; do
+    for at in capture:client server:server; do
         [ "$(place "${at%:*}.pcap")" = "[\"${at#*:}\",\"${at#*:}\"]" ] || fault "${at%:*}.pcap: $(place "${at%:*}.pcap")"
     done
     "$rpcrdma" -q stats capture.pcap | grep captured
