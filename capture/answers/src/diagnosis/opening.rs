@@ -4,7 +4,7 @@ use super::cause::Cause;
 use super::record::{DiagnosedCause, Diagnosis};
 use crate::format::date::time_of_day;
 use crate::format::line::sentence;
-use crate::format::number::{counted, duration};
+use crate::format::number::{counted, duration, times};
 
 /// Effect of a cause on the mount.
 #[derive(Clone, Copy)]
@@ -203,7 +203,12 @@ impl DiagnosedCause {
         let longest = self.examples.first().and_then(|example| example.waiting_ns);
         match (self.disturbed_ns, longest) {
             (Some(disturbed), _) => format!("{activity} was held up for {} in total", duration(disturbed)),
-            (None, Some(longest)) => format!("{activity} was held up, once for {}", duration(longest)),
+            (None, Some(longest)) => match self.rpcs {
+                None | Some(1) => format!("{activity} was held up for {}", duration(longest)),
+                Some(rpcs) => {
+                    format!("{activity} was held up {}, for up to {}", times(rpcs), duration(longest))
+                }
+            },
             (None, None) => format!("{activity} was held up"),
         }
     }
