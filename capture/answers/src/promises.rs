@@ -23,7 +23,7 @@ pub(crate) enum OpenState {
 }
 
 impl OpenState {
-    pub(crate) fn of(promise: &Promise, end: CaptureEnd) -> Self {
+    pub(crate) fn from_promise(promise: &Promise, end: CaptureEnd) -> Self {
         let is_retry = matches!(promise.kind, PromiseKind::Retry | PromiseKind::Lock);
         let waits_for_holder = matches!(promise.holder, Some(DelegationHolder { returned: None, .. }));
         match promise.unknown {
@@ -96,7 +96,7 @@ pub(crate) fn refused(promise: &Promise) -> String {
 pub(crate) fn owed(promise: &Promise, end: CaptureEnd) -> String {
     let Promise { client, server, latest, .. } = promise;
     let since = owed_since(promise);
-    let state = OpenState::of(promise, end);
+    let state = OpenState::from_promise(promise, end);
     if let OpenState::Unknown(reason) = state {
         return format!(
             "not known whether {}: {reason}",
@@ -283,7 +283,7 @@ impl PromiseStatistics {
 
     fn take_open(&mut self, promise: &Promise, end: CaptureEnd) {
         self.refusals += promise.refusals;
-        match OpenState::of(promise, end) {
+        match OpenState::from_promise(promise, end) {
             OpenState::Open => self.open += 1,
             OpenState::GivenUp => self.given_up += 1,
             OpenState::Unknown(_) => return self.unknown += 1,

@@ -66,7 +66,7 @@ impl<K: Ord, V> SmallMap<K, V> {
 
 impl<K: Ord> SmallMap<K, u64> {
     /// Adds an amount to that of a key. Returns false if the map has `most` other keys.
-    pub(crate) fn add(&mut self, key: K, amount: u64, most: usize) -> bool {
+    pub(crate) fn add_amount(&mut self, key: K, amount: u64, most: usize) -> bool {
         self.value(key, most).map(|sum| *sum = sum.saturating_add(amount)).is_some()
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     fn keys_are_in_order_and_at_most_so_many() {
         let mut map = SmallMap::default();
         for (key, is_taken) in [("m", true), ("a", true), ("z", true), ("b", false), ("a", true)] {
-            assert_eq!(map.add(key, 1, 3), is_taken, "{key}");
+            assert_eq!(map.add_amount(key, 1, 3), is_taken, "{key}");
         }
         assert_eq!(map.iter().collect::<Vec<_>>(), [(&"a", &2), (&"m", &1), (&"z", &1)]);
         assert_eq!((map.get("m"), map.get("b"), map.only()), (Some(&1), None, None));

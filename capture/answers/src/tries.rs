@@ -31,7 +31,7 @@ pub(crate) fn of_tries(tries: &Tries) -> Vec<String> {
 
 /// Event that ended one try of an RPC, in words.
 pub(crate) fn try_end(transaction: &Transaction) -> String {
-    match Try::of(transaction) {
+    match Try::last_of(transaction) {
         Some(one) => match outcome(&one) {
             Some(outcome) => outcome,
             None => one.end.name().to_owned(),

@@ -575,7 +575,7 @@ impl Handler for DissectorState {
     }
 
     fn session_octets(&self, session: &Session) -> usize {
-        session.held()
+        session.memory_used()
     }
 
     fn let_go(&mut self, connection: &Connection, session: &mut Session, excess: usize) {

@@ -64,7 +64,7 @@ impl Comparand {
 
     /// Takes a finding.
     pub fn finding(&mut self, found: &Found) {
-        self.findings.add((found.rule.slug, found.severity), 1, usize::MAX);
+        self.findings.add_amount((found.rule.slug, found.severity), 1, usize::MAX);
     }
 
     /// Takes the time of the last frame.
@@ -190,7 +190,7 @@ mod tests {
     fn a_newly_broken_rule_is_a_regression_if_an_error() {
         let broken = |severity, times| {
             let mut comparand = Comparand::default();
-            (times > 0).then(|| comparand.findings.add(("rule", severity), times, 1));
+            (times > 0).then(|| comparand.findings.add_amount(("rule", severity), times, 1));
             comparand
         };
         for (severity, before, after, expected) in [

@@ -92,7 +92,7 @@ impl Attempts {
         let Rejected { stamp, from, to, service, kind, is_for_rpc, .. } = *rejected;
         let Some(requests) = self.requests(RequestKey { client: to, server: from, service }) else { return };
         requests.is_for_rpc |= is_for_rpc;
-        requests.kinds.add(kind, 1, KEYS);
+        requests.kinds.add_amount(kind, 1, KEYS);
         extend_run(&mut requests.rejected, 1, stamp, stamp);
     }
 

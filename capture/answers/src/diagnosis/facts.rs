@@ -245,7 +245,7 @@ impl Facts {
         self.copies += active.duplicates + passive.duplicates;
         report.late_clock.iter().for_each(|late| self.two_clocks.add_connection(report, *late));
         report.both_ends.iter().for_each(|both| self.both_ends.add_connection(both));
-        report.captured_at.iter().for_each(|(place, _)| _ = self.places.add(*place, 1, KEYS));
+        report.captured_at.iter().for_each(|(place, _)| _ = self.places.add_amount(*place, 1, KEYS));
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let again = self.again.remove(&number).unwrap_or_default();
         if !report.connection.setup_captured {
@@ -296,7 +296,7 @@ impl Facts {
     /// Takes a failure. Returns true for the first failure.
     pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) -> bool {
         let is_first = self.failed.add_rpc(1, subject);
-        self.failures.add((subject.operation.clone(), failure), 1, KEYS);
+        self.failures.add_amount((subject.operation.clone(), failure), 1, KEYS);
         is_first
     }
 

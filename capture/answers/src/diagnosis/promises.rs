@@ -154,7 +154,7 @@ impl PromiseWaits {
         for promise in core::mem::take(&mut self.open) {
             let subject = promise_subject(&promise, file(&promise, None));
             let nanoseconds = end.at_least_since(promise.began);
-            match OpenState::of(&promise, end) {
+            match OpenState::from_promise(&promise, end) {
                 OpenState::GivenUp => {
                     if let Some((name, number)) = status_name(&promise).zip(promise.status) {
                         failed(StatusName { name, number }, &subject);

@@ -30,7 +30,7 @@ impl Referrals {
     pub(super) fn add_rpc(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let ends = (client(transaction), server(transaction));
         if transaction.status.is_some_and(Status::is_referral) {
-            self.left_out += u64::from(!self.waiting.add(ends, 1, PAIRS));
+            self.left_out += u64::from(!self.waiting.add_amount(ends, 1, PAIRS));
             return;
         }
         let is_answer = |operation: &OperationArguments<'_>| {

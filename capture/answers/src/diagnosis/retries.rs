@@ -117,7 +117,7 @@ impl Retries {
         for one in tries.earlier() {
             self.tries += 1;
             self.reasons.add_amount(&RetryReason::from_try(one, transaction), 1);
-            self.executions.add(one.execution, 1, KINDS);
+            self.executions.add_amount(one.execution, 1, KINDS);
         }
         transaction.latency().into_iter().for_each(|latency| self.latencies.record(latency));
         if let Some((failure, status)) = transaction.retry_failure().zip(transaction.status)
@@ -125,7 +125,7 @@ impl Retries {
         {
             let operation = OperationName::of_failure(transaction).to_string();
             let is_in_session = failure == RetryFailure::InSession;
-            self.failures.add(RetryFailureKind { operation, status: status.name, is_in_session }, 1, KINDS);
+            self.failures.add_amount(RetryFailureKind { operation, status: status.name, is_in_session }, 1, KINDS);
         }
         // The time of a call without a reply counts for the cause of that.
         let lost = tries.lost_time().filter(|_| transaction.waiting.is_none());

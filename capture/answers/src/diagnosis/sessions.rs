@@ -78,7 +78,7 @@ impl SessionFacts {
 
     /// Returns true if a reply of the RPCs has a flag.
     fn has(&self, flag: &MountFlag) -> bool {
-        let bit = flag.known().map_or(0, |known| known.bit);
+        let bit = flag.flag().map_or(0, |known| known.bit);
         self.flags.iter().any(|(session, flags)| flags & bit != 0 && hexadecimal(session) == flag.session_id)
     }
 }
@@ -117,7 +117,7 @@ struct ReportedState<'a> {
 
 impl<'a> ReportedState<'a> {
     fn list_states(mount: &'a MountStatistics) -> impl Iterator<Item = Self> {
-        let state = move |flag: &'a MountFlag| Some(Self { mount, flag, bit: flag.known()?.bit });
+        let state = move |flag: &'a MountFlag| Some(Self { mount, flag, bit: flag.flag()?.bit });
         mount.status_flags.iter().filter_map(state)
     }
 

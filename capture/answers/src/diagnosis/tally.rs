@@ -64,7 +64,7 @@ impl<K: Ord + Clone> KeyAmounts<K> {
     pub(super) fn add_amount(&mut self, key: &K, amount: u64) {
         match self.0.get_mut(key) {
             Some(sum) => *sum += amount,
-            None => _ = self.0.add(key.clone(), amount, KEYS),
+            None => _ = self.0.add_amount(key.clone(), amount, KEYS),
         }
     }
 

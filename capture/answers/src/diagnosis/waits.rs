@@ -548,7 +548,7 @@ impl Waits {
                 Cause::WrongChecksum => &mut silence.wrong_checksum,
                 Cause::ReplyRefused => &mut silence.reply_refused_for_lack,
                 Cause::RequesterSilent => {
-                    step.iter().for_each(|step| _ = silence.steps.add(*step, 1, ENDS));
+                    step.iter().for_each(|step| _ = silence.steps.add_amount(*step, 1, ENDS));
                     &mut silence.requester_silent
                 }
                 _ => {

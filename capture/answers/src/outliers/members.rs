@@ -43,7 +43,7 @@ pub(super) struct DividedTime {
 }
 
 impl DividedTime {
-    fn add(&mut self, other: &Self) {
+    fn add_counts(&mut self, other: &Self) {
         for (sum, part) in [
             (&mut self.all, other.all),
             (&mut self.requester, other.requester),
@@ -84,7 +84,7 @@ impl MemberTimes {
 
     pub(super) fn record(&mut self, rpc: TimedRpc, time: &DividedTime, frame: u64) {
         self.rpcs += 1;
-        self.time.add(time);
+        self.time.add_counts(time);
         self.since = self.since.min(rpc.began);
         self.sample.record(rpc);
         let is_full = self.slowest.len() >= SHOWN;

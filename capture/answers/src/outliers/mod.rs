@@ -211,7 +211,7 @@ impl Outliers {
         let servers = find_far(&self.servers.times, by_operation).into_iter();
         let servers = servers.filter_map(|far| self.server(&far));
         let clients = find_far(&self.clients.times, by_server).into_iter();
-        let clients = clients.filter_map(|far| self.end(MemberKind::Client, &self.clients, &far));
+        let clients = clients.filter_map(|far| self.far_end(MemberKind::Client, &self.clients, &far));
         let users = find_far(&self.users.times, by_ends).into_iter();
         let users = users.filter_map(|far| self.user_named(&far));
         let files = find_far(&self.files.times, by_ends).into_iter();
@@ -222,7 +222,7 @@ impl Outliers {
     }
 
     fn server(&self, far: &FarMember) -> Option<Outlier> {
-        let server = self.end(MemberKind::Server, &self.servers, far)?;
+        let server = self.far_end(MemberKind::Server, &self.servers, far)?;
         let rpcs = self.servers.times.get(far.number)?.sample.kept();
         let client = rpcs.first()?.ends.client;
         let is_only = rpcs.iter().all(|rpc| rpc.ends.client == client);
@@ -232,7 +232,7 @@ impl Outliers {
         Some(Outlier { only_client, ..server })
     }
 
-    fn end(&self, kind: MemberKind, members: &Members<Address>, far: &FarMember) -> Option<Outlier> {
+    fn far_end(&self, kind: MemberKind, members: &Members<Address>, far: &FarMember) -> Option<Outlier> {
         let (address, times) = (members.key(far.number)?, members.times.get(far.number)?);
         Some(self.outlier(kind, address.to_string(), far, times))
     }

@@ -63,7 +63,7 @@ impl<'a> PromiseObject<'a> {
     #[must_use]
     pub fn new(promise: &Promise, end: CaptureEnd, files: &'a Files) -> Self {
         let (call_file, call_file_frame) = files.locate(promise.call.frame).unzip();
-        let state = OpenState::of(promise, end);
+        let state = OpenState::from_promise(promise, end);
         let is_open = state == OpenState::Open;
         Self {
             kind: promise.kind.name(),
@@ -116,7 +116,7 @@ pub fn promise_lines(
     colour: bool,
     times: ShownTimes,
 ) -> io::Result<()> {
-    let is_open = OpenState::of(promise, end) == OpenState::Open;
+    let is_open = OpenState::from_promise(promise, end) == OpenState::Open;
     let age = end.since(promise.began).filter(|_| is_open).map(age_in_seconds).unwrap_or_default();
     let place = files.place(promise.call.frame).map(|place| format!(" ({place})")).unwrap_or_default();
     Line::new(colour, WIDTH)

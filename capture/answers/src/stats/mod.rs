@@ -194,7 +194,7 @@ impl Stats {
         self.waits.add_rpc(transaction, || name.clone());
         if let Some(failure) = failure {
             let key = (OperationName::of_failure(transaction).to_string(), failure);
-            self.statuses_left_out += u64::from(!self.statuses.add(key, 1, NAMES));
+            self.statuses_left_out += u64::from(!self.statuses.add_amount(key, 1, NAMES));
         }
     }
 
@@ -234,7 +234,7 @@ impl Stats {
 
     fn rejected(&mut self, rejected: &Rejected) {
         let key = (rejected.service, rejected.kind);
-        self.rejected_left_out += u64::from(!self.rejected.add(key, 1, NAMES));
+        self.rejected_left_out += u64::from(!self.rejected.add_amount(key, 1, NAMES));
     }
 
     fn unanswered(&mut self, request: &UnansweredRequest) {

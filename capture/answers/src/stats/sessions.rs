@@ -95,10 +95,10 @@ impl MountFlag {
 
     /// State that the server reports, as the end of a sentence.
     pub(crate) fn meaning(&self) -> &'static str {
-        self.known().map_or("sets a flag", |flag| flag.meaning)
+        self.flag().map_or("sets a flag", |flag| flag.meaning)
     }
 
-    pub(crate) fn known(&self) -> Option<&'static SequenceFlag> {
+    pub(crate) fn flag(&self) -> Option<&'static SequenceFlag> {
         SequenceFlags::ALL.iter().find(|flag| flag.name == self.flag)
     }
 

@@ -36,7 +36,7 @@ pub(super) fn refused_operation<'a, 'b>(
 
 impl OperationKey {
     /// The key of an operation; `None` if the RPC does not show the file that the operation is about.
-    pub(super) fn of(
+    pub(super) fn from_arguments(
         procedure: Procedure,
         about: &OperationArguments<'_>,
         all: &[OperationArguments<'_>],

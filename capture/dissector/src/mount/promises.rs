@@ -58,7 +58,7 @@ struct MountEnds {
 }
 
 impl MountEnds {
-    const fn of(transaction: &Transaction) -> Self {
+    const fn from_transaction(transaction: &Transaction) -> Self {
         let Transaction { from, to, reverse, .. } = *transaction;
         if reverse { Self { client: to, server: from } } else { Self { client: from, server: to } }
     }
@@ -87,7 +87,7 @@ struct StateKey {
 }
 
 impl StateKey {
-    fn of(arguments: &OperationArguments<'_>) -> Self {
+    fn from_arguments(arguments: &OperationArguments<'_>) -> Self {
         Self {
             other: arguments.stateid.and_then(|stateid| stateid.get(4..)).map(Box::from),
             handle: kept(arguments.handle),
@@ -215,7 +215,7 @@ impl Promises {
 
     /// Returns true if an open promise waits for an operation of an RPC, or the RPC shows that a state is gone.
     fn is_awaited(&self, transaction: &Transaction) -> bool {
-        let ends = MountEnds::of(transaction);
+        let ends = MountEnds::from_transaction(transaction);
         let Some(procedure) = transaction.procedure else { return false };
         let is_gone = transaction.operations.iter().any(|operation| operation.status.is_some_and(is_revocation));
         self.open.iter().any(|open| {
@@ -229,7 +229,7 @@ impl Promises {
 
     #[cold]
     fn take_concerned(&mut self, transaction: &mut Transaction) {
-        let ends = MountEnds::of(transaction);
+        let ends = MountEnds::from_transaction(transaction);
         self.note_pair(ends, transaction);
         let mut arguments = transaction.arguments();
         if arguments.is_empty() {
@@ -303,7 +303,7 @@ impl Promises {
                     let ending = Ending {
                         kind: PromiseKind::Copy,
                         ends,
-                        key: StateKey { handle: None, ..StateKey::of(about) },
+                        key: StateKey { handle: None, ..StateKey::from_arguments(about) },
                         is_of_all: false,
                         end: PromiseEnd::Kept(call),
                         by: about.name,
@@ -320,7 +320,7 @@ impl Promises {
                         latest: call,
                         ..Self::promise(kind, ends, transaction, about)?
                     };
-                    kept.extend(self.open_state(promise, StateKey::of(about)));
+                    kept.extend(self.open_state(promise, StateKey::from_arguments(about)));
                 }
                 _ => {}
             }
@@ -347,14 +347,15 @@ impl Promises {
                 Some(PromisePart::Copy) => opens = self.take_copy(transaction, about, ends, kept).or(opens),
                 Some(PromisePart::Return(kind)) => {
                     let is_of_all = kind == PromiseKind::Layout && about.stateid.is_none();
-                    let (key, end) = (StateKey::of(about), PromiseEnd::Kept(began));
+                    let (key, end) = (StateKey::from_arguments(about), PromiseEnd::Kept(began));
                     self.end_promises(
                         Ending { kind, ends, key, is_of_all, end, by: about.name, copied: None, status: None },
                         kept,
                     );
                 }
                 Some(PromisePart::Cancel) if about.status == Some(0) => {
-                    let (key, end) = (StateKey { handle: None, ..StateKey::of(about) }, PromiseEnd::Cancelled(began));
+                    let (key, end) =
+                        (StateKey { handle: None, ..StateKey::from_arguments(about) }, PromiseEnd::Cancelled(began));
                     let kind = PromiseKind::Copy;
                     self.end_promises(
                         Ending { kind, ends, key, is_of_all: false, end, by: about.name, copied: None, status: None },
@@ -469,7 +470,7 @@ impl Promises {
 
     /// Ends the promises about a state that the server no longer knows.
     fn revoke_state(&mut self, about: &OperationArguments<'_>, ends: MountEnds, stamp: Stamp, kept: &mut Vec<Promise>) {
-        let key = StateKey { handle: None, ..StateKey::of(about) };
+        let key = StateKey { handle: None, ..StateKey::from_arguments(about) };
         let mut others = VecDeque::with_capacity(self.open.len());
         while let Some(open) = self.open.pop_front() {
             let is_it = ends.are_of(&open.promise)
@@ -512,7 +513,7 @@ impl Promises {
     ) {
         let Some(reply) = transaction.reply.as_ref().map(|reply| reply.stamp) else { return };
         let Some(progress) = about.offload_progress().filter(|_| about.status == Some(0)) else { return };
-        let key = StateKey { handle: None, ..StateKey::of(about) };
+        let key = StateKey { handle: None, ..StateKey::from_arguments(about) };
         let ending = Ending {
             kind: PromiseKind::Copy,
             ends,
@@ -542,7 +543,7 @@ impl Promises {
         status: u32,
     ) -> Option<PromiseKind> {
         let about = refused_operation(arguments, status)?;
-        let key = OperationKey::of(transaction.procedure?, about, arguments)?;
+        let key = OperationKey::from_arguments(transaction.procedure?, about, arguments)?;
         let kind = match status {
             DENIED if key.waits_for_lock() => PromiseKind::Lock,
             DENIED => return None,
@@ -583,7 +584,7 @@ impl Promises {
             if !is_open || !was_reached || refused.is_some() && about.status == refused {
                 continue;
             }
-            let Some(key) = OperationKey::of(procedure, about, arguments) else { continue };
+            let Some(key) = OperationKey::from_arguments(procedure, about, arguments) else { continue };
             let Some(place) = self.open.iter().position(|open| open.is_before(ends, &key, began)) else { continue };
             let Some(open) = self.open.remove(place) else { continue };
             let handle = self::kept(about.named_handle).or_else(|| open.promise.handle.clone());

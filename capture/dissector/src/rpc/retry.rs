@@ -11,7 +11,7 @@ use crate::nfs::{OperationCode, Procedure, v3, v4};
 impl Try {
     /// The last try of an RPC; `None` if the capture lacks the call.
     #[must_use]
-    pub fn of(transaction: &Transaction) -> Option<Self> {
+    pub fn last_of(transaction: &Transaction) -> Option<Self> {
         let Transaction { connection, requester, from, to, began, call, reply, waiting, .. } = transaction;
         let call = call.as_ref()?.stamp;
         let mut new = Self {
@@ -50,7 +50,7 @@ impl Transaction {
     /// Joins a try with the next one, on another connection: one RPC from the first call to the last reply. `is_set_back` tells whether
     /// the clock was set back between two frames.
     pub(crate) fn join(earlier: Self, mut last: Self, is_set_back: impl FnOnce(u64, u64) -> bool) -> Self {
-        let Some((first, new)) = Try::of(&earlier).zip(Try::of(&last)) else { return last };
+        let Some((first, new)) = Try::last_of(&earlier).zip(Try::last_of(&last)) else { return last };
         let mut tries = earlier.tries.unwrap_or_else(|| {
             let (phases, recovery) = (Err(NotTimed::SeveralTries), Err(NotTimed::SeveralTries));
             Box::new(Tries { all: vec![first], count: 1, phases, recovery, credit_wait: Ok(0) })

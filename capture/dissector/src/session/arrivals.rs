@@ -101,14 +101,14 @@ pub(super) struct Arrivals {
 impl Unacknowledged {
     /// Returns the memory used by a reply, in octets. A call that waits counts its own memory, so 0 is returned for a
     /// call.
-    fn held(&self) -> usize {
+    fn memory_used(&self) -> usize {
         self.ended.as_ref().map_or(0, |ended| {
             let halves = [&ended.transaction.call, &ended.transaction.reply].into_iter().flatten();
             let data = halves.filter_map(|half| half.message.as_ref().ok()).map(|message| message.len());
             size_of::<Self>()
                 + size_of::<EndedRpc>()
                 + size_of::<Transaction>()
-                + ended.timeline.held()
+                + ended.timeline.memory_used()
                 + data.sum::<usize>()
         })
     }
@@ -144,7 +144,7 @@ impl Arrivals {
             return Added::Arrived(message);
         }
         self.passes.end = self.passes.end.max(message.copies.end);
-        self.held += message.held();
+        self.held += message.memory_used();
         self.waiting.push_back(message);
         let is_full = self.waiting.len() > UNACKNOWLEDGED;
         if is_full { self.pop().map_or(Added::Waits, Added::GivenUp) } else { Added::Waits }
@@ -173,7 +173,7 @@ impl Arrivals {
     /// The oldest message that was not acknowledged.
     fn pop(&mut self) -> Option<Unacknowledged> {
         let first = self.waiting.pop_front()?;
-        self.held -= first.held();
+        self.held -= first.memory_used();
         Some(first)
     }
 
@@ -205,7 +205,7 @@ impl Arrivals {
     pub(super) fn take_reply(&mut self, xid: u32) -> Option<(SentCopies, Box<EndedRpc>)> {
         let is_it = |message: &Unacknowledged| message.ended.as_ref().is_some_and(|ended| ended.transaction.xid == xid);
         let message = self.waiting.remove(self.waiting.iter().rposition(is_it)?)?;
-        self.held -= message.held();
+        self.held -= message.memory_used();
         Some((message.copies, message.ended?))
     }
 
@@ -318,9 +318,9 @@ impl Arrivals {
     /// `use_it`.
     pub(super) fn change<T>(&mut self, call: u64, use_it: impl FnOnce(&mut EndedRpc) -> T) -> Option<T> {
         let message = self.waiting.iter_mut().find(|message| message.call == call && message.ended.is_some())?;
-        let before = message.held();
+        let before = message.memory_used();
         let result = message.ended.as_mut().map(|ended| use_it(ended));
-        self.held = self.held + message.held() - before;
+        self.held = self.held + message.memory_used() - before;
         result
     }
 
@@ -331,7 +331,7 @@ impl Arrivals {
     }
 
     /// Octets of memory that replies take here.
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn memory_used(&self) -> usize {
         self.held
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn take(&mut self, Part { stamp, began, first_sent, .. }: &Part<'_>) {
+    fn add_part(&mut self, Part { stamp, began, first_sent, .. }: &Part<'_>) {
         self.first_sent = self.first_sent.or(*first_sent);
         for stamp in [*stamp, *began] {
             if stamp.frame < self.began.frame {
@@ -107,7 +107,7 @@ impl Assembly {
     }
 
     /// Memory used by the current Send, in octets.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn memory_used(&self) -> usize {
         self.current.as_ref().map_or(0, |send| send.octets.len() + send.parts.capacity() * size_of::<SendPart>())
     }
 
@@ -134,7 +134,7 @@ impl Assembled {
 
     fn append(&mut self, part: &Part<'_>) {
         self.stamp = part.stamp;
-        self.span.take(part);
+        self.span.add_part(part);
         self.length += part.length;
         self.invalidates = part.invalidates;
         self.progress = part.progress;
@@ -215,7 +215,7 @@ mod tests {
         for number in 0..PARTS + 4 {
             assembly.part(&part(number == 0, false, &[1], 3));
         }
-        assert!(assembly.held() >= PARTS * size_of::<SendPart>());
+        assert!(assembly.memory_used() >= PARTS * size_of::<SendPart>());
         let parts = assembly.abandon().unwrap().parts;
         assert_eq!((parts.len(), parts[PARTS - 2].octets, parts[PARTS - 1].octets), (PARTS, 3, 5 * 3));
     }

@@ -41,8 +41,8 @@ pub(crate) struct CallSegment {
 
 impl CallSegment {
     /// Memory used for moved data, in octets.
-    pub(crate) fn held(&self) -> usize {
-        self.data.held() + self.moved.memory_used()
+    pub(crate) fn memory_used(&self) -> usize {
+        self.data.memory_used() + self.moved.memory_used()
     }
 }
 
@@ -301,10 +301,10 @@ impl Call {
     }
 
     /// Memory used by the call, in octets.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn memory_used(&self) -> usize {
         let message =
             self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());
-        let answers = self.answers.as_ref().map_or(0, |call| call.held());
+        let answers = self.answers.as_ref().map_or(0, |call| call.memory_used());
         let segments = self.segments.len() * Self::SEGMENT;
         let unacknowledged = size_of::<Unacknowledged>();
         let placements = size_of_val(self.message.placements.as_slice());
@@ -315,7 +315,7 @@ impl Call {
             + segments
             + self.moved()
             + answers
-            + self.timeline.held()
+            + self.timeline.memory_used()
     }
 
     /// Records the packet that moved octets of a segment with a Payload stream. Returns by how many octets the memory in use has grown.
@@ -337,7 +337,7 @@ impl Call {
 
     /// Memory used for moved data, in octets.
     fn moved(&self) -> usize {
-        self.segments.iter().map(CallSegment::held).sum()
+        self.segments.iter().map(CallSegment::memory_used).sum()
     }
 
     /// Releases what was moved; the call can no longer be rebuilt. Returns the octets of memory that this frees.
@@ -457,7 +457,7 @@ impl MovedData<'_> {
         }
         let mut octets = Pieces::default();
         for (segment, length) in self.segments.iter_mut().skip(first).zip(lengths.clone()) {
-            if segment.data.take(u64::from(length), &mut octets).is_err() {
+            if segment.data.take_pieces(u64::from(length), &mut octets).is_err() {
                 return Err(self.lacks(name, first, lengths, octets.len() as u64));
             }
         }

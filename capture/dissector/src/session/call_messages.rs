@@ -72,7 +72,7 @@ impl Session {
     /// call is a copy, what was moved for the old call is in the memory of the new one, and the data that was asked for
     /// comes there.
     fn supersede(&mut self, id: u64, call: &mut Call, context: &mut Context<'_>) {
-        let Some(mut before) = self.take(id) else { return };
+        let Some(mut before) = self.take_call(id) else { return };
         self.credits.forget(id, &before);
         call.is_repeated = true;
         self.watch.supersede(&before);

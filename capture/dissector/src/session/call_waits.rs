@@ -53,16 +53,16 @@ impl Session {
     }
 
     /// Removes a call from the waiting calls; the memory of the call is no longer advertised.
-    pub(super) fn take(&mut self, id: u64) -> Option<Call> {
+    pub(super) fn take_call(&mut self, id: u64) -> Option<Call> {
         let mut call = self.calls.remove(id)?;
-        call.timeline.take(self.unplaced.count(), self.recoveries.unassigned);
+        call.timeline.end_wait(self.unplaced.count(), self.recoveries.unassigned);
         call.followed = call.followed.until(self.unplaced.counts(), call.message.sender);
         Some(call)
     }
 
     /// Gives up a call that waits: `end` says why.
     pub(super) fn give_up(&mut self, id: u64, end: WaitEnd, context: &mut Context<'_>) {
-        let Some(call) = self.take(id) else { return };
+        let Some(call) = self.take_call(id) else { return };
         if end == WaitEnd::GivenUp {
             self.credits.forget(id, &call);
         }

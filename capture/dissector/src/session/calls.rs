@@ -112,7 +112,7 @@ impl Calls {
     /// Adds a call that waits under this XID.
     pub(super) fn insert(&mut self, id: u64, xid: u32, call: Call) {
         self.named(&call).insert(xid, id);
-        self.held += call.held();
+        self.held += call.memory_used();
         self.calls.insert(id, call);
     }
 
@@ -130,7 +130,7 @@ impl Calls {
             // It is the only waiting call with its XID: the one before it was given up.
             self.named(&call).remove(&xid);
         }
-        self.held -= call.held();
+        self.held -= call.memory_used();
         Some(call)
     }
 
@@ -216,7 +216,13 @@ impl Calls {
 
     /// Puts data into the memory of a segment; `count` gets the call of the segment, and the memory used by calls in
     /// octets.
-    pub(super) fn put(&mut self, place: SegmentPlace, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
+    pub(super) fn write_data(
+        &mut self,
+        place: SegmentPlace,
+        at: u64,
+        data: &[u8],
+        count: impl FnOnce(&mut Call, &mut usize),
+    ) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call, &mut self.held);
         if call.overflowed {
@@ -226,7 +232,7 @@ impl Calls {
             // An RDMA operation must stay within its segment; what does not is not the call's data.
             let room = u64::from(segment.length).saturating_sub(at);
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
-            self.held += segment.data.put(at, data);
+            self.held += segment.data.write_data(at, data);
         }
     }
 
@@ -243,7 +249,7 @@ impl Calls {
     }
 
     /// Returns the octets of memory taken by what waits.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn memory_used(&self) -> usize {
         self.held + self.reads.len() * size_of::<AskedRead>()
     }
 }

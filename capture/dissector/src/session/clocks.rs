@@ -76,7 +76,7 @@ impl Clocks {
         let Transaction { requester, began, reply, .. } = transaction;
         let (Some(began), Some(reply)) = (began, reply) else { return };
         if *requester == client && transaction.latency().is_some() {
-            self.seen_twice.end(*requester, began.time, reply.stamp.time);
+            self.seen_twice.note_answer(*requester, began.time, reply.stamp.time);
         }
     }
 
@@ -93,8 +93,8 @@ impl Clocks {
     }
 
     /// Returns the octets of memory beyond what every connection takes.
-    pub(super) fn held(&self) -> usize {
-        self.seen_twice.held()
+    pub(super) fn memory_used(&self) -> usize {
+        self.seen_twice.memory_used()
     }
 }
 

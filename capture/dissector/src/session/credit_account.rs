@@ -161,7 +161,7 @@ impl CreditAccount {
     }
 
     /// A call waits no longer, and is not answered.
-    pub(super) fn end(&mut self, call: u64, time: Time) {
+    pub(super) fn end_call(&mut self, call: u64, time: Time) {
         self.others = self.others.wrapping_add(1);
         self.change(time, |account| account.remove(call));
     }

@@ -63,7 +63,7 @@ pub(super) struct Credits {
 
 impl Credits {
     /// Notes that neither end has called yet.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin_connection(&mut self) {
         self.accounts = Sides { active: CreditAccount::whole(), passive: CreditAccount::whole() };
     }
 
@@ -106,7 +106,7 @@ impl Credits {
     pub(super) fn forget(&mut self, id: u64, call: &Call) {
         if call.answers.is_none() {
             let account = self.accounts.get_mut(call.message.sender);
-            account.end(id, self.now);
+            account.end_call(id, self.now);
             account.hide(self.now);
         }
     }

@@ -52,8 +52,8 @@ impl Rate {
     }
 
     /// Takes octets that came at a time.
-    fn take(&mut self, octets: u64, time: Time) {
-        add(&mut self.octets, octets);
+    fn add_octets(&mut self, octets: u64, time: Time) {
+        add_saturating(&mut self.octets, octets);
         if self.octets >= MEASURED {
             let measured = (time.0.saturating_sub(self.since.0).saturating_mul(UNIT) / self.octets).max(1);
             self.shortest = Some(self.shortest.map_or(measured, |shortest| shortest.min(measured)));
@@ -71,7 +71,7 @@ impl Rate {
 }
 
 /// Adds a duration: a clock that jumps may make the sum as long as time can be.
-fn add(sum: &mut u64, nanoseconds: u64) {
+fn add_saturating(sum: &mut u64, nanoseconds: u64) {
     *sum = sum.saturating_add(nanoseconds);
 }
 
@@ -191,7 +191,7 @@ impl DataFlow {
         match (is_closed, self.closed_since) {
             (true, None) => self.closed_since = Some(time),
             (false, Some(since)) => {
-                add(&mut self.times.window, time.0.saturating_sub(since.0));
+                add_saturating(&mut self.times.window, time.0.saturating_sub(since.0));
                 self.closed_since = None;
             }
             (true, Some(_)) | (false, None) => {}
@@ -219,22 +219,25 @@ impl DataFlow {
         let needed = self.rate.needed(octets);
         match before {
             Latest::Requested(since) => {
-                add(&mut self.times.late, elapsed(since));
+                add_saturating(&mut self.times.late, elapsed(since));
                 self.rate.restart(time);
             }
             Latest::Sent { call: previous, time: since } => {
                 let elapsed = elapsed(since);
                 // Steady packets are not equally far apart.
-                add(&mut self.times.full, needed.map_or(0, |needed| elapsed.min(needed.saturating_add(needed / 4))));
+                add_saturating(
+                    &mut self.times.full,
+                    needed.map_or(0, |needed| elapsed.min(needed.saturating_add(needed / 4))),
+                );
                 // Between the data of two READs, the server may have had nothing to send.
                 if is_requested || previous == call {
                     if elapsed >= PAUSE {
                         let beyond =
                             elapsed.saturating_sub(octets.saturating_mul(PER_OCTET).saturating_add(self.round_trip));
-                        add(&mut self.times.paused, if beyond >= PAUSE { beyond } else { 0 });
+                        add_saturating(&mut self.times.paused, if beyond >= PAUSE { beyond } else { 0 });
                     }
-                    add(&mut self.times.slowed, needed.map_or(0, |needed| elapsed.saturating_sub(needed)));
-                    self.rate.take(octets, time);
+                    add_saturating(&mut self.times.slowed, needed.map_or(0, |needed| elapsed.saturating_sub(needed)));
+                    self.rate.add_octets(octets, time);
                 } else {
                     self.rate.restart(time);
                 }

@@ -158,7 +158,7 @@ impl Session {
         match ended {
             Some(mut ended) => {
                 ended.transaction.is_acknowledged = true;
-                self.end(*ended, Ok(copies.accepted()), context);
+                self.end_rpc(*ended, Ok(copies.accepted()), context);
             }
             None => {
                 if let Some(call) = self.calls.get_mut(call) {
@@ -189,11 +189,11 @@ impl Session {
             Delivery::Refused(refusal) => Err(Owed::ReplyAgain(refusal)),
             Delivery::Unacknowledged { times } => Err(Owed::ReplyArrival(times)),
         };
-        self.end(ended, outcome.map_err(|owed| LostReply { end, owed, delivery }), context);
+        self.end_rpc(ended, outcome.map_err(|owed| LostReply { end, owed, delivery }), context);
     }
 
     /// Ends an RPC whose reply was sent: with the packet that completed the RPC, if known, or without such a packet.
-    pub(super) fn end(
+    pub(super) fn end_rpc(
         &mut self,
         ended: EndedRpc,
         outcome: Result<Option<Stamp>, LostReply>,

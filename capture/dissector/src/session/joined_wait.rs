@@ -96,7 +96,7 @@ impl Joined {
     }
 
     /// Octets of memory that the state takes at most.
-    pub(super) const fn held() -> usize {
+    pub(super) const fn memory_used() -> usize {
         size_of::<Self>() + 2 * Recovery::HELD
     }
 }

@@ -65,7 +65,7 @@ impl Session {
             };
         }
         let Self { recoveries, calls, arrivals, joined, .. } = self;
-        recoveries.add(waiting, &mut RecoveredRpcs { calls, arrivals, joined });
+        recoveries.add_indication(waiting, &mut RecoveredRpcs { calls, arrivals, joined });
         self.report(context);
     }
 

@@ -41,7 +41,7 @@ pub(crate) struct Extents {
 
 impl Extents {
     /// Puts `data` at `at`, over what was there. Returns by how many octets the memory in use has grown.
-    pub(crate) fn put(&mut self, at: u64, data: &[u8]) -> usize {
+    pub(crate) fn write_data(&mut self, at: u64, data: &[u8]) -> usize {
         // Data nearly always continues where it stopped.
         if let Some(last) = self.parts.last_entry()
             && *last.key() + last.get().len() as u64 == at
@@ -119,7 +119,7 @@ impl Extents {
     }
 
     /// As [`copy`](Self::copy), but moves what is held.
-    pub(crate) fn take(&mut self, length: u64, out: &mut Pieces) -> Result<(), u64> {
+    pub(crate) fn take_pieces(&mut self, length: u64, out: &mut Pieces) -> Result<(), u64> {
         let mut reached = 0;
         for (start, mut part) in core::mem::take(&mut self.parts) {
             if reached >= length || start != reached {
@@ -134,7 +134,7 @@ impl Extents {
 
     /// Memory used by the extents, in octets.
     #[must_use]
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn memory_used(&self) -> usize {
         self.parts.values().map(|part| part.len() + Self::PART).sum()
     }
 }
@@ -266,7 +266,7 @@ mod tests {
         let mut out = Vec::new();
         let copied = extents.copy(length, &mut out).map(|()| out.clone());
         let mut pieces = Pieces::default();
-        assert_eq!(extents.clone().take(length, &mut pieces), copied.clone().map(drop));
+        assert_eq!(extents.clone().take_pieces(length, &mut pieces), copied.clone().map(drop));
         assert_eq!(pieces.octets(), out, "what is moved is what is copied");
         copied
     }
@@ -274,36 +274,36 @@ mod tests {
     #[test]
     fn parts_grow_together() {
         let mut extents = Extents::default();
-        assert_eq!(extents.put(4, &[5, 6]), 2 + Extents::PART);
+        assert_eq!(extents.write_data(4, &[5, 6]), 2 + Extents::PART);
         assert_eq!(prefix(&extents, 1), Err(0));
-        assert_eq!(extents.put(0, &[1, 2]), 2 + Extents::PART);
+        assert_eq!(extents.write_data(0, &[1, 2]), 2 + Extents::PART);
         assert_eq!(prefix(&extents, 6), Err(2));
-        assert_eq!(extents.put(1, &[7, 3, 4, 8]), 2, "two of the four are new");
+        assert_eq!(extents.write_data(1, &[7, 3, 4, 8]), 2, "two of the four are new");
         assert_eq!(prefix(&extents, 6), Ok(vec![1, 7, 3, 4, 8, 6]));
         assert_eq!(prefix(&extents, 5), Ok(vec![1, 7, 3, 4, 8]), "within a part behind others");
         assert_eq!(prefix(&extents, 7), Err(6));
         assert_eq!(prefix(&extents, 0), Ok(vec![]));
-        assert_eq!(extents.held(), 6 + 2 * Extents::PART);
+        assert_eq!(extents.memory_used(), 6 + 2 * Extents::PART);
     }
 
     #[test]
     fn parts_far_apart_hold_only_what_came() {
         let mut extents = Extents::default();
-        extents.put(u64::from(u32::MAX), &[1]);
-        extents.put(7, &[1]);
-        extents.put(9, &[1]);
-        extents.put(8, &[2]);
-        assert_eq!(extents.held(), 4 + 3 * Extents::PART);
-        assert_eq!(extents.put(0, &[3; 20]), 17 + Extents::PART);
+        extents.write_data(u64::from(u32::MAX), &[1]);
+        extents.write_data(7, &[1]);
+        extents.write_data(9, &[1]);
+        extents.write_data(8, &[2]);
+        assert_eq!(extents.memory_used(), 4 + 3 * Extents::PART);
+        assert_eq!(extents.write_data(0, &[3; 20]), 17 + Extents::PART);
         assert_eq!(prefix(&extents, 20), Ok(vec![3; 20]));
     }
 
     #[test]
     fn repeated_data_takes_no_more_room() {
         let mut extents = Extents::default();
-        assert_eq!(extents.put(0, &[1; 1024]), 1024 + Extents::PART);
-        assert_eq!(extents.put(0, &[1; 1024]), 0, "it is there already");
-        assert_eq!(extents.put(512, &[1; 1024]), 512);
+        assert_eq!(extents.write_data(0, &[1; 1024]), 1024 + Extents::PART);
+        assert_eq!(extents.write_data(0, &[1; 1024]), 0, "it is there already");
+        assert_eq!(extents.write_data(512, &[1; 1024]), 512);
     }
 
     const fn at(offset: u64) -> MemoryAddress {

@@ -33,7 +33,7 @@ impl Session {
         if part.first && context.operations {
             self.watch.aims.get_mut(from).push(part.progress.sent, Aim::Send);
         }
-        let (unfinished, send) = self.sends.add(from, part);
+        let (unfinished, send) = self.sends.add_part(from, part);
         for send in unfinished.into_iter().chain(send) {
             self.message(connection, from, send, context);
         }
@@ -48,7 +48,7 @@ impl Session {
     ) {
         let Some(number) = self.number else { return };
         self.watch.progress = send.progress;
-        self.sends.begin(&mut send);
+        self.sends.set_current(&mut send);
         self.credits.set_time(send.span.ended.time);
         let mut message = self.assembled(connection, number, sender, send);
         if context.placements {
@@ -89,7 +89,7 @@ impl Session {
         let waiting = message.credit_use.map(|(requester, credits)| WaitingCalls { requester, calls: credits.waiting });
         self.activity.message(message.stamp, waiting);
         context.events.push_back(Event::Message(message));
-        if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take(id)?))) {
+        if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take_call(id)?))) {
             self.credits.forget(id, &provided);
             provided.timeline.log_send(sender, Step::Done, &self.sends.current.parts);
             provided.conclude(context);

@@ -151,7 +151,7 @@ impl Session {
             None if !last => return Taken::Early,
             None => {
                 let Operation { from, stamp, places, .. } = *operation;
-                self.unplaced.add(from, stamp.frame);
+                self.unplaced.count_item(from, stamp.frame);
                 if begins {
                     self.recoveries.own(from, Owner::unknown(places.first));
                     self.unmatched_transfers += 1;
@@ -182,7 +182,7 @@ impl Session {
                     );
                 }
                 self.data_flows.send(operation, place.call, length);
-                self.calls.put(place, at, data, |call, held| {
+                self.calls.write_data(place, at, data, |call, held| {
                     call.write_octets += length as u64;
                     call.responder_last = Some(LastStep { step: Step::Write, stamp });
                     call.timeline.write(stamp, operation.first_sent());
@@ -233,7 +233,7 @@ impl Session {
         match read {
             Some(read) => self.answer_read(operation, read, at, octets, context),
             // The capture lacks the request, which the other end sent.
-            None => self.unplaced.add(from.other(), stamp.frame),
+            None => self.unplaced.count_item(from.other(), stamp.frame),
         }
     }
 
@@ -254,7 +254,7 @@ impl Session {
         let sent = self.keeps.then(|| self.sent(from, places, stamp));
         self.data_flows.send(operation, place.call, length);
         let mut read_reply = None;
-        self.calls.put(place, base + at, data, |call, held| {
+        self.calls.write_data(place, base + at, data, |call, held| {
             // Responses come in the order of the requests, so what they skip was missed.
             call.lacks_response |= call.read_octets != before + at;
             call.read_octets += length as u64;

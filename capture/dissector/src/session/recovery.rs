@@ -119,7 +119,7 @@ impl Recoveries {
     }
 
     /// Adds an indication, and assigns the indication if its subject is known.
-    pub(super) fn add(&mut self, mut sign: WaitingIndication, rpcs: &mut RecoveredRpcs<'_>) {
+    pub(super) fn add_indication(&mut self, mut sign: WaitingIndication, rpcs: &mut RecoveredRpcs<'_>) {
         if sign.place < self.owners.get(sign.of).known {
             self.assign(&mut sign, rpcs);
         }
@@ -252,7 +252,7 @@ impl Recoveries {
     }
 
     /// Octets of memory taken by what waits, and by what was retransmitted.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn memory_used(&self) -> usize {
         let again = self.again.active.len() + self.again.passive.len();
         self.waiting.len() * size_of::<WaitingIndication>() + again * size_of::<((u64, Side), u32)>()
     }
@@ -278,8 +278,8 @@ mod tests {
         let mut recoveries = Recoveries::default();
         let times = [7, 8, 8].map(|place| recoveries.send_again(Side::Active, Side::Active, place));
         assert_eq!(times, [2, 2, 3]);
-        assert_eq!(recoveries.held(), 2 * size_of::<((u64, Side), u32)>());
+        assert_eq!(recoveries.memory_used(), 2 * size_of::<((u64, Side), u32)>());
         (100..5000).for_each(|place| assert_eq!(recoveries.send_again(Side::Active, Side::Active, place), 2));
-        assert_eq!(recoveries.held(), AGAIN * size_of::<((u64, Side), u32)>());
+        assert_eq!(recoveries.memory_used(), AGAIN * size_of::<((u64, Side), u32)>());
     }
 }

@@ -85,7 +85,7 @@ impl Refusals {
     ) {
         if self.replies.as_ref().is_some_and(|replies| !replies.get(responder).refused.is_empty()) {
             let is_over = |reply: &SentReply| reply.places.end <= place + 1;
-            self.end(connection, responder, RefusedReplyEnd::Accepted, is_over, events);
+            self.end_refused(connection, responder, RefusedReplyEnd::Accepted, is_over, events);
         }
     }
 
@@ -96,11 +96,11 @@ impl Refusals {
             WaitEnd::Capture | WaitEnd::Repeated | WaitEnd::GivenUp => RefusedReplyEnd::Unknown,
         };
         for responder in [Side::Active, Side::Passive] {
-            self.end(connection, responder, end, |_| true, events);
+            self.end_refused(connection, responder, end, |_| true, events);
         }
     }
 
-    fn end(
+    fn end_refused(
         &mut self,
         connection: Option<u32>,
         responder: Side,

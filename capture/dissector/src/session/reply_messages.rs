@@ -87,7 +87,7 @@ impl Session {
 
     /// Takes the call that a reply answers from the calls that wait.
     fn take_answered(&mut self, id: u64, message: &Message) -> Option<Call> {
-        let mut call = self.take(id)?;
+        let mut call = self.take_call(id)?;
         call.timeline.log_send(message.sender, Step::Reply, &self.sends.current.parts);
         if message.captured == Captured::Head {
             call.timeline.refuse(NotTimed::ReplyMissing);

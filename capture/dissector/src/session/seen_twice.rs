@@ -67,7 +67,7 @@ struct TwiceSeenRpc {
 }
 
 impl Ways {
-    fn add(&mut self, first: Time, way: u64) {
+    fn add_way(&mut self, first: Time, way: u64) {
         if self.recent.len() == WAYS {
             self.recent.pop_front();
         }
@@ -75,7 +75,7 @@ impl Ways {
         self.least = Some(self.least.map_or(way, |least| least.min(way)));
     }
 
-    fn of(&self, first: Time) -> Option<u64> {
+    fn way_of(&self, first: Time) -> Option<u64> {
         let place = self.recent.binary_search_by_key(&first, |(time, _)| *time).ok()?;
         self.recent.get(place).map(|(_, way)| *way)
     }
@@ -93,10 +93,10 @@ impl SeenTwice {
         if way < LEAST {
             return;
         }
-        self.ways.get_mut(from).add(first, way);
+        self.ways.get_mut(from).add_way(first, way);
         while let Some(&EndedCall { requester, call, reply }) = self.waiting.front() {
             let (of_call, of_reply) = (self.ways.get(requester), self.ways.get(requester.other()));
-            match (of_call.of(call), of_reply.of(reply)) {
+            match (of_call.way_of(call), of_reply.way_of(reply)) {
                 (Some(call_way), Some(reply_way)) if self.counted.len() < COUNTED => {
                     let latency = reply.0.saturating_sub(call.0);
                     self.counted.push(TwiceSeenRpc { latency, call_way, reply_way });
@@ -109,7 +109,7 @@ impl SeenTwice {
     }
 
     /// A call was answered.
-    pub(super) fn end(&mut self, requester: Side, call: Time, reply: Time) {
+    pub(super) fn note_answer(&mut self, requester: Side, call: Time, reply: Time) {
         let is_doubled = self.ways.active.least.is_some() && self.ways.passive.least.is_some();
         if self.waiting.len() >= if is_doubled { WAITING } else { FIRST } {
             self.waiting.pop_front();
@@ -156,7 +156,7 @@ impl SeenTwice {
     }
 
     /// Octets of memory beyond what every connection takes: the first RPCs wait on each.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn memory_used(&self) -> usize {
         let ways = self.ways.active.recent.len() + self.ways.passive.recent.len();
         ways * size_of::<(Time, u64)>()
             + self.waiting.len().saturating_sub(FIRST) * size_of::<EndedCall>()

@@ -35,7 +35,7 @@ impl Sends {
 
     /// Takes the next part of what an end sends. Returns the Sends that this part finishes: a Send whose rest will not
     /// come, and the Send of the part.
-    pub(super) fn add(&mut self, from: Side, part: &Part<'_>) -> (Option<Assembled>, Option<Assembled>) {
+    pub(super) fn add_part(&mut self, from: Side, part: &Part<'_>) -> (Option<Assembled>, Option<Assembled>) {
         self.assemblies.get_mut(from).part(part)
     }
 
@@ -45,7 +45,7 @@ impl Sends {
     }
 
     /// Makes a Send the current one.
-    pub(super) fn begin(&mut self, send: &mut Assembled) {
+    pub(super) fn set_current(&mut self, send: &mut Assembled) {
         let parts = core::mem::take(&mut send.parts);
         self.current = CurrentSend { span: send.span, parts, places: send.places, earlier_parts: None };
     }
@@ -71,9 +71,9 @@ impl Sends {
     }
 
     /// Returns the memory used by Sends that are not complete, in octets.
-    pub(super) fn held(&self) -> usize {
-        let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
-        assemblies + self.sequences.active.held() + self.sequences.passive.held()
+    pub(super) fn memory_used(&self) -> usize {
+        let assemblies = self.assemblies.active.memory_used() + self.assemblies.passive.memory_used();
+        assemblies + self.sequences.active.memory_used() + self.sequences.passive.memory_used()
     }
 
     /// Looks for an error in a Send. If the Send is an error for a Call whose last part has not come, the requester may
@@ -129,11 +129,11 @@ impl Sends {
         }
         let dropped = match accepted {
             Ok(v2::Part::Payload { offset, is_last }) => {
-                sequence.begin(offset, self.current.span.began, header.xid(), payload);
+                sequence.begin_payload(offset, self.current.span.began, header.xid(), payload);
                 if is_last {
                     message.earlier = sequence.finish(offset, &mut self.current).map(Box::new);
                 } else {
-                    sequence.put(offset, payload, &self.current);
+                    sequence.keep_part(offset, payload, &self.current);
                 }
                 return is_last;
             }

@@ -47,7 +47,7 @@ pub(super) struct Sequence {
 impl Sequence {
     /// Records the beginning of a Payload stream: the first part, or a place before this part if the capture missed the
     /// first part.
-    pub(super) fn begin(&mut self, offset: u64, began: Stamp, xid: u32, payload: &[u8]) {
+    pub(super) fn begin_payload(&mut self, offset: u64, began: Stamp, xid: u32, payload: &[u8]) {
         if offset > 0 {
             return;
         }
@@ -67,7 +67,7 @@ impl Sequence {
     }
 
     /// Memory used by the sequence, in octets.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn memory_used(&self) -> usize {
         self.octets.len() + self.parts.capacity() * size_of::<SendPart>()
     }
 
@@ -87,7 +87,7 @@ impl Sequence {
     }
 
     /// Keeps a part that others follow. After a cut part, the place of the next part is unknown.
-    pub(super) fn put(&mut self, offset: u64, payload: &[u8], send: &CurrentSend) {
+    pub(super) fn keep_part(&mut self, offset: u64, payload: &[u8], send: &CurrentSend) {
         if offset == 0 {
             self.first = send.places.first;
         }
@@ -112,6 +112,6 @@ mod tests {
         let mut sequence = Sequence::default();
         let part = SendPart { stamp: Stamp::default(), octets: 1, place: 0 };
         sequence.keep(&[part; 100]);
-        assert!(sequence.held() >= 100 * size_of::<SendPart>());
+        assert!(sequence.memory_used() >= 100 * size_of::<SendPart>());
     }
 }

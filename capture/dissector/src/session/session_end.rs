@@ -51,7 +51,7 @@ impl Session {
                 Delivery::Accepted => Delivery::Unknown,
                 delivery => delivery,
             };
-            self.end(*ended, Err(LostReply { end, owed: Owed::over(end), delivery }), context);
+            self.end_rpc(*ended, Err(LostReply { end, owed: Owed::over(end), delivery }), context);
         }
     }
 
@@ -68,18 +68,18 @@ impl Session {
 
     /// Releases about `excess` octets: the data of the oldest calls, and if that is not enough, the calls.
     pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
-        let enough = self.held().saturating_sub(excess);
+        let enough = self.memory_used().saturating_sub(excess);
         self.settle_all(context);
-        if self.held() > enough {
+        if self.memory_used() > enough {
             self.settle_replies(WaitEnd::GivenUp, context);
         }
-        self.calls.release(self.held().saturating_sub(enough));
-        while self.held() > enough
+        self.calls.release(self.memory_used().saturating_sub(enough));
+        while self.memory_used() > enough
             && let Some(oldest) = self.calls.oldest()
         {
             self.give_up(oldest, WaitEnd::GivenUp, context);
         }
-        if self.held() > enough {
+        if self.memory_used() > enough {
             self.calls.forget_reads();
             [Side::Active, Side::Passive].into_iter().for_each(|end| self.sends.forget_sequence(end));
             self.joined = None;

@@ -128,7 +128,7 @@ impl Session {
             }
             let Sides { active, passive } = connection.ends;
             if connection.setup_captured && !self.watch.passed_over {
-                self.credits.begin();
+                self.credits.begin_connection();
             }
             self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {
@@ -155,7 +155,7 @@ impl Session {
         self.data_flows.disturb();
         self.coverage.miss(from, self.calls.last());
         self.credits.miss(from, self.calls.last(), stamp.time);
-        self.unplaced.add(from, stamp.frame);
+        self.unplaced.count_item(from, stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
         }
@@ -203,14 +203,14 @@ impl Session {
     }
 
     /// Octets of memory taken by what waits.
-    pub(crate) fn held(&self) -> usize {
-        let recoveries = self.recoveries.held();
-        let arrivals = self.arrivals.active.held() + self.arrivals.passive.held();
-        self.calls.held()
+    pub(crate) fn memory_used(&self) -> usize {
+        let recoveries = self.recoveries.memory_used();
+        let arrivals = self.arrivals.active.memory_used() + self.arrivals.passive.memory_used();
+        self.calls.memory_used()
             + recoveries
             + arrivals
-            + self.sends.held()
-            + self.clocks.held()
-            + self.joined.as_ref().map_or(0, |_| Joined::held())
+            + self.sends.memory_used()
+            + self.clocks.memory_used()
+            + self.joined.as_ref().map_or(0, |_| Joined::memory_used())
     }
 }

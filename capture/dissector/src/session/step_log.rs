@@ -53,7 +53,7 @@ impl StepLog {
     }
 
     /// Adds a packet. Packets need not come in order.
-    pub(super) fn add(&mut self, packet: PacketRun) {
+    pub(super) fn add_packet(&mut self, packet: PacketRun) {
         self.packets.push(packet);
         if self.packets.len() >= KEPT {
             self.compact();
@@ -63,7 +63,7 @@ impl StepLog {
     /// Adds the packets of a Send.
     pub(super) fn add_send(&mut self, from: Side, step: Step, parts: &[SendPart]) {
         for SendPart { stamp, octets, .. } in parts {
-            self.add(PacketRun::one(from, Some(step), *stamp, *octets as u64));
+            self.add_packet(PacketRun::one(from, Some(step), *stamp, *octets as u64));
         }
     }
 
@@ -101,7 +101,7 @@ impl StepLog {
     }
 
     /// Memory used by the log, in octets.
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn memory_used(&self) -> usize {
         size_of::<Self>() + self.packets.capacity() * size_of::<PacketRun>() + STRETCHES * size_of::<PhaseStretch>()
     }
 
@@ -139,27 +139,27 @@ mod tests {
     #[test]
     fn packets_and_room_for_stretches_are_held() {
         let mut log = StepLog::new();
-        let empty = log.held();
+        let empty = log.memory_used();
         assert!(empty >= STRETCHES * size_of::<PhaseStretch>());
-        (0..50).for_each(|frame| log.add(write(frame)));
-        assert!(log.held() - empty >= 50 * size_of::<PacketRun>());
+        (0..50).for_each(|frame| log.add_packet(write(frame)));
+        assert!(log.memory_used() - empty >= 50 * size_of::<PacketRun>());
     }
 
     #[test]
     fn what_becomes_known_late_divides_a_run() {
         let mut log = StepLog::new();
-        (10..20).chain(30..35).for_each(|frame| log.add(write(frame)));
-        log.add(sign(25, Side::Active, RecoveryKind::SequenceError));
+        (10..20).chain(30..35).for_each(|frame| log.add_packet(write(frame)));
+        log.add_packet(sign(25, Side::Active, RecoveryKind::SequenceError));
         assert_eq!(runs(log), [(10, 19, 10, 1000), (25, 25, 1, 0), (30, 34, 5, 500)]);
     }
 
     #[test]
     fn what_is_known_of_one_packet_is_one_step() {
         let mut log = StepLog::new();
-        log.add(sign(7, Side::Passive, RecoveryKind::TimedOut { silence: 9 }));
+        log.add_packet(sign(7, Side::Passive, RecoveryKind::TimedOut { silence: 9 }));
         for frame in [7, 8] {
-            log.add(sign(frame, Side::Passive, RecoveryKind::Retransmitted));
-            log.add(write(frame));
+            log.add_packet(sign(frame, Side::Passive, RecoveryKind::Retransmitted));
+            log.add_packet(write(frame));
         }
         let steps = log.finish();
         let kinds: Vec<_> = steps.packets.iter().map(|packet| (packet.step, packet.recovery)).collect();
@@ -175,7 +175,7 @@ mod tests {
         for frame in 0..total {
             // No two in a row do the same.
             let step = if frame % 2 == 0 { Step::ReadRequest } else { Step::ReadResponse };
-            log.add(PacketRun::one(Side::Active, Some(step), at(frame), 1));
+            log.add_packet(PacketRun::one(Side::Active, Some(step), at(frame), 1));
             assert!(log.packets.len() < KEPT, "{frame}");
         }
         let steps = log.finish();
@@ -194,7 +194,7 @@ mod tests {
         for frame in 0..KEPT as u64 {
             // Two in a row do the same.
             let step = if frame % 4 < 2 { Step::ReadRequest } else { Step::ReadResponse };
-            log.add(PacketRun::one(Side::Active, Some(step), at(frame), 1));
+            log.add_packet(PacketRun::one(Side::Active, Some(step), at(frame), 1));
         }
         let steps = log.finish();
         assert_eq!((steps.left_out, steps.packets.len()), (None, (KEPT - RECENT) / 2 + RECENT));
@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn a_long_run_is_counted_whole() {
         let mut log = StepLog::new();
-        (0..100_000).for_each(|frame| log.add(write(frame)));
-        assert!(log.held() < 400_000, "{}", log.held());
+        (0..100_000).for_each(|frame| log.add_packet(write(frame)));
+        assert!(log.memory_used() < 400_000, "{}", log.memory_used());
         assert_eq!(runs(log), [(0, 99_999, 100_000, 10_000_000)]);
     }
 

@@ -300,15 +300,15 @@ impl Play {
 fn a_reply_counts_for_memory_until_it_is_acknowledged() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE))]);
-    assert_eq!(play.session.arrivals.passive.held(), 0);
+    assert_eq!(play.session.arrivals.passive.memory_used(), 0);
     play.sends(&[(Passive, reply(1))]);
-    let held = play.session.arrivals.passive.held();
+    let held = play.session.arrivals.passive.memory_used();
     assert!((size_of::<Transaction>()..4096).contains(&held), "{held}");
     // It is changed meanwhile.
     play.step(Active, nak(Passive, 2));
-    assert_eq!(play.session.arrivals.passive.held(), held);
+    assert_eq!(play.session.arrivals.passive.memory_used(), held);
     play.acknowledge();
-    assert_eq!(play.session.arrivals.passive.held(), 0);
+    assert_eq!(play.session.arrivals.passive.memory_used(), 0);
 }
 
 // --- What has to wait for something that the capture holds later ---------------------------------------------------------
@@ -729,11 +729,14 @@ fn a_write_belongs_to_the_latest_call_that_contains_it() {
     for (octets, latest) in [(4, true), (8, false)] {
         let mut play = Play::new(true);
         play.sends(&[(Active, call(1, &write_chunk(7, 8))), (Active, call(2, &write_chunk(7, 4)))]);
-        let held = [1, 2].map(|id| play.session.calls.get(id).unwrap().held());
+        let held = [1, 2].map(|id| play.session.calls.get(id).unwrap().memory_used());
         play.step(Passive, write(7, 0, &[1; 8][..octets]));
         let outside = play.uses().iter().filter(|used| matches!(used.kind, MemoryUseKind::Outside { .. })).count();
-        let grown: Vec<_> =
-            [1, 2].iter().zip(held).map(|(id, held)| play.session.calls.get(*id).unwrap().held() > held).collect();
+        let grown: Vec<_> = [1, 2]
+            .iter()
+            .zip(held)
+            .map(|(id, held)| play.session.calls.get(*id).unwrap().memory_used() > held)
+            .collect();
         assert_eq!((outside, grown), (0, vec![!latest, latest]), "{octets}");
     }
 }
@@ -957,7 +960,7 @@ fn an_indication_still_waiting_at_the_end_names_no_call() {
     play.sends(&[(Active, call(1, &NONE))]);
     play.step(Passive, nak(Active, 2));
     assert_eq!(play.signs(), []);
-    assert_eq!(play.session.recoveries.held(), size_of::<WaitingIndication>());
+    assert_eq!(play.session.recoveries.memory_used(), size_of::<WaitingIndication>());
     play.finish();
     assert_eq!(play.signs(), [None]);
 }
@@ -967,11 +970,11 @@ fn an_indication_before_the_first_message_waits_for_one() {
     for (calls, expected) in [(&[][..], &[][..]), (&[(Active, call(1, &NONE))], &[Some(1)])] {
         let mut play = Play::unknown(true);
         play.step(Passive, nak(Active, 2));
-        assert_eq!(play.session.recoveries.held(), size_of::<WaitingIndication>());
+        assert_eq!(play.session.recoveries.memory_used(), size_of::<WaitingIndication>());
         play.sends(calls);
         play.finish();
         assert_eq!(play.signs(), expected);
-        assert_eq!(play.session.recoveries.held(), 0);
+        assert_eq!(play.session.recoveries.memory_used(), 0);
     }
 }
 
@@ -1142,9 +1145,9 @@ fn at_most_16_mebibytes_of_a_stream_are_kept() {
     let keeps = |more: usize| {
         let (mut sequence, mut send) = (Sequence::default(), CurrentSend::default());
         let (start, rest) = (words(&call_of(1, NFS)), vec![0; (16 << 20) - 40 + more]);
-        sequence.begin(0, Stamp::default(), 1, &start);
-        sequence.put(0, &start, &send);
-        sequence.put(40, &rest, &send);
+        sequence.begin_payload(0, Stamp::default(), 1, &start);
+        sequence.keep_part(0, &start, &send);
+        sequence.keep_part(40, &rest, &send);
         sequence.finish((40 + rest.len()) as u64, &mut send).unwrap().missing
     };
     assert_eq!([keeps(0), keeps(1)], [None, Some(NotRebuilt::TooMuch)]);
@@ -1153,9 +1156,9 @@ fn at_most_16_mebibytes_of_a_stream_are_kept() {
 #[test]
 fn of_the_parts_behind_a_cut_one_nothing_is_kept() {
     let (mut sequence, mut send, start) = (Sequence::default(), CurrentSend::default(), words(&call_of(1, NFS)));
-    sequence.begin(0, Stamp::default(), 1, &start);
-    sequence.put(0, &start[..20], &send);
-    sequence.put(40, &[7; 8], &send);
+    sequence.begin_payload(0, Stamp::default(), 1, &start);
+    sequence.keep_part(0, &start[..20], &send);
+    sequence.keep_part(40, &[7; 8], &send);
     let earlier = sequence.finish(48, &mut send).unwrap();
     assert_eq!((&earlier.octets[..], earlier.length), (&start[..20], 48));
     assert_eq!(earlier.missing, Some(NotRebuilt::Earlier));
@@ -1264,7 +1267,7 @@ fn all_that_waits_is_counted_as_held() {
         for (kind, more) in [(send(&part_of_a_stream), 40), (begin(&part_of_a_send), 17)] {
             play.step(from, kind);
             held += more;
-            assert_eq!(play.session.held(), held);
+            assert_eq!(play.session.memory_used(), held);
         }
     }
 }
@@ -1273,20 +1276,20 @@ fn all_that_waits_is_counted_as_held() {
 fn memory_of_a_call_counts_octets_segments_and_responses() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &read_chunk(40, 8, 4)))]);
-    let [one, two] = [1, 2].map(|id| play.session.calls.get(id).unwrap().held());
-    let timeline = play.session.calls.get(1).unwrap().timeline.held();
+    let [one, two] = [1, 2].map(|id| play.session.calls.get(id).unwrap().memory_used());
+    let timeline = play.session.calls.get(1).unwrap().timeline.memory_used();
     assert!(one - timeline >= size_of::<Call>() + size_of::<Unacknowledged>() + call(1, &NONE).len());
     let (header, segment) = (24, size_of::<CallSegment>());
     assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
-    let before = play.session.held();
+    let before = play.session.memory_used();
     play.step(Passive, read(1, 8, 1));
     play.step(Passive, read(2, 8, 1));
-    assert!(play.session.held() >= before + 2 * 24, "where the responses go");
+    assert!(play.session.memory_used() >= before + 2 * 24, "where the responses go");
     // A call in two parts: the payload of the first is beside the octets of the second.
     let (first, last) = (message_a(3, MORE, &call_of(3, NFS)[..4]), message_a(3, 0, &call_of(3, NFS)[4..]));
     let length = last.len();
     play.sends(&[(Active, first), (Active, last)]);
-    assert_eq!(play.session.calls.get(3).unwrap().held() - one, length + 16 - call(1, &NONE).len());
+    assert_eq!(play.session.calls.get(3).unwrap().memory_used() - one, length + 16 - call(1, &NONE).len());
 }
 
 #[test]
@@ -1294,11 +1297,11 @@ fn what_is_answered_is_held_no_more() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &write_chunk(7, 4))), (Active, call(2, &NONE))]);
     play.step(Passive, write(7, 0, &[1; 4]));
-    assert!(play.session.held() > 0);
+    assert!(play.session.memory_used() > 0);
     play.sends(&[(Passive, reply(2)), (Passive, reply(1))]);
-    assert!(play.session.held() > 0, "until the replies arrive");
+    assert!(play.session.memory_used() > 0, "until the replies arrive");
     play.acknowledge();
-    assert_eq!(play.session.held(), 0);
+    assert_eq!(play.session.memory_used(), 0);
 }
 
 /// Packets of an RPC take memory too, if they are kept.
@@ -1307,12 +1310,12 @@ fn an_answered_call_keeps_no_packets() {
     let mut play = Play::new(true);
     play.steps = StepsWanted::All;
     play.sends(&[(Active, call(1, &write_chunk(7, 1000)))]);
-    let before = play.session.held();
+    let before = play.session.memory_used();
     (0..100).for_each(|at| play.step(Passive, write(7, at * 4, &[1; 4])));
-    assert!(play.session.held() >= before + 100 * size_of::<PacketRun>());
+    assert!(play.session.memory_used() >= before + 100 * size_of::<PacketRun>());
     play.sends(&[(Passive, reply(1))]);
     play.acknowledge();
-    assert_eq!(play.session.held(), 0);
+    assert_eq!(play.session.memory_used(), 0);
 }
 
 /// The memory is needed, and the capture goes on: a later copy of the reply would end the RPC.
@@ -1333,19 +1336,19 @@ fn memory_pressure_ends_an_rpc_with_its_refused_reply() {
 fn no_more_is_let_go_than_has_to_be() {
     let calls = |play: &Play| play.session.calls.range(..).count();
     let mut play = full();
-    let all = play.session.held();
+    let all = play.session.memory_used();
     // First what was moved, then the oldest call.
     play.let_go(1);
     let overflowed = [1, 2].map(|id| play.session.calls.get(id).unwrap().overflowed);
     assert_eq!((calls(&play), overflowed), (2, [false, true]), "nothing was moved for the first");
-    let data = all - play.session.held();
-    let oldest = play.session.calls.get(1).unwrap().held();
+    let data = all - play.session.memory_used();
+    let oldest = play.session.calls.get(1).unwrap().memory_used();
     play.let_go(oldest);
-    assert_eq!((calls(&play), play.session.held()), (1, all - data - oldest), "just enough");
-    let last = play.session.calls.get(2).unwrap().held();
+    assert_eq!((calls(&play), play.session.memory_used()), (1, all - data - oldest), "just enough");
+    let last = play.session.calls.get(2).unwrap().memory_used();
     play.let_go(last);
     assert_eq!((calls(&play), play.messages().len()), (0, 4), "the Sends go on");
     play.let_go(1);
-    assert_eq!(play.session.held(), 0, "in the end all of it");
+    assert_eq!(play.session.memory_used(), 0, "in the end all of it");
     assert_eq!(play.messages().len(), 6);
 }

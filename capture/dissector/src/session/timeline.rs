@@ -220,7 +220,7 @@ impl Timeline {
     /// Ends the wait of the call; `missed` and `unassigned` are the session's numbers of missed items and of
     /// indications of loss without a known RPC by now. Data that was asked for by RDMA Read, of a reply that the
     /// responder provides, was missed too if the data did not come.
-    pub(super) fn take(&mut self, missed: u64, unassigned: u64) {
+    pub(super) fn end_wait(&mut self, missed: u64, unassigned: u64) {
         self.unassigned = unassigned - self.unassigned;
         if missed != self.missed || self.activity == Activity::Pulling {
             self.refuse(NotTimed::Missed);
@@ -445,9 +445,9 @@ impl Timeline {
     #[inline]
     pub(super) fn log(&mut self, packet: PacketRun, held: &mut usize) {
         if let Some(steps) = &mut self.steps {
-            let before = steps.held();
-            steps.add(packet);
-            *held = *held + steps.held() - before;
+            let before = steps.memory_used();
+            steps.add_packet(packet);
+            *held = *held + steps.memory_used() - before;
         }
     }
 
@@ -465,8 +465,8 @@ impl Timeline {
 
     /// Returns the memory used in addition to `Self`, in octets. Memory for lost packets counts from the start, because
     /// any packet may show a loss.
-    pub(super) fn held(&self) -> usize {
-        let steps = self.steps.as_ref().map_or(0, |steps| steps.held());
+    pub(super) fn memory_used(&self) -> usize {
+        let steps = self.steps.as_ref().map_or(0, |steps| steps.memory_used());
         size_of::<LostPackets>() + Recovery::HELD + size_of::<DataWatch>() + steps
     }
 
@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn lost_packets_are_held_from_the_start() {
-        assert!(called().held() >= size_of::<LostPackets>());
+        assert!(called().memory_used() >= size_of::<LostPackets>());
     }
 
     fn once(stamp: Stamp) -> PacketTimes {
@@ -645,13 +645,13 @@ mod tests {
         for (before, after, expected) in [(3, 3, None), (3, 4, Some(NotTimed::Missed))] {
             let mut timeline = called();
             timeline.wait(before, 0);
-            timeline.take(after, 0);
+            timeline.end_wait(after, 0);
             timeline.refuse(NotTimed::SameXid);
             assert_eq!(timeline.phases(), Err(expected.unwrap_or(NotTimed::SameXid)));
         }
         let mut timeline = called();
         timeline.ask(at(3, 120), None);
-        timeline.take(0, 0);
+        timeline.end_wait(0, 0);
         assert_eq!(timeline.phases(), Err(NotTimed::Missed), "what was asked for did not come");
     }
 }

@@ -48,7 +48,7 @@ impl Unplaced {
     }
 
     /// Something that this end sent was missed or could not be placed, which this frame shows.
-    pub(super) fn add(&mut self, from: Side, frame: u64) {
+    pub(super) fn count_item(&mut self, from: Side, frame: u64) {
         let count = self.counts.get_mut(from);
         *count = count.wrapping_add(1);
         self.last = frame.max(self.last);

@@ -116,7 +116,7 @@ enum PlaceInMessage {
 }
 
 impl PlaceInMessage {
-    const fn of(self, kind: PacketKind) -> OpcodeMeaning {
+    const fn meaning(self, kind: PacketKind) -> OpcodeMeaning {
         let (first, last) = match self {
             Self::First => (true, false),
             Self::Middle => (false, false),
@@ -131,23 +131,23 @@ impl PlaceInMessage {
 const fn meaning(operation: u8) -> OpcodeMeaning {
     use PlaceInMessage::{First, Last, Middle, Only};
     match operation {
-        0x00 => First.of(PacketKind::Send),
-        0x01 => Middle.of(PacketKind::Send),
-        0x02 | 0x03 | 0x16 => Last.of(PacketKind::Send),
-        0x04 | 0x05 | 0x17 => Only.of(PacketKind::Send),
-        0x06 => First.of(PacketKind::Write),
-        0x07 => Middle.of(PacketKind::Write),
-        0x08 | 0x09 => Last.of(PacketKind::Write),
-        0x0a | 0x0b => Only.of(PacketKind::Write),
-        0x0c => Only.of(PacketKind::ReadRequest),
-        0x0d => First.of(PacketKind::ReadResponse),
-        0x0e => Middle.of(PacketKind::ReadResponse),
-        0x0f => Last.of(PacketKind::ReadResponse),
-        0x10 => Only.of(PacketKind::ReadResponse),
-        0x11 => Only.of(PacketKind::Acknowledge),
-        0x12 => Only.of(PacketKind::AtomicAcknowledge),
-        0x13 | 0x14 => Only.of(PacketKind::Atomic),
-        _ => Only.of(PacketKind::Other),
+        0x00 => First.meaning(PacketKind::Send),
+        0x01 => Middle.meaning(PacketKind::Send),
+        0x02 | 0x03 | 0x16 => Last.meaning(PacketKind::Send),
+        0x04 | 0x05 | 0x17 => Only.meaning(PacketKind::Send),
+        0x06 => First.meaning(PacketKind::Write),
+        0x07 => Middle.meaning(PacketKind::Write),
+        0x08 | 0x09 => Last.meaning(PacketKind::Write),
+        0x0a | 0x0b => Only.meaning(PacketKind::Write),
+        0x0c => Only.meaning(PacketKind::ReadRequest),
+        0x0d => First.meaning(PacketKind::ReadResponse),
+        0x0e => Middle.meaning(PacketKind::ReadResponse),
+        0x0f => Last.meaning(PacketKind::ReadResponse),
+        0x10 => Only.meaning(PacketKind::ReadResponse),
+        0x11 => Only.meaning(PacketKind::Acknowledge),
+        0x12 => Only.meaning(PacketKind::AtomicAcknowledge),
+        0x13 | 0x14 => Only.meaning(PacketKind::Atomic),
+        _ => Only.meaning(PacketKind::Other),
     }
 }
 
