@@ -307,7 +307,7 @@ tabbed("recovery has one colour in tables, charts and ladders, and a legend expl
   await rows(tab);
   const fill = (selector) => tab.locator(selector).first().evaluate((shape) => getComputedStyle(shape).fill);
   const colour = await fill(".spacer .row .phases .recovery");
-  assert.notEqual(colour, await fill(".spacer .row .phases .responder"));
+  assert.notEqual(colour, await fill(".spacer .row .phases .server"));
   assert.equal(await fill(".drawing .again"), colour);
   // Nearly all of the slowest RPC is recovery.
   const [bar, part] = await tab.locator(".spacer .row").first().evaluate((row) => [".phases", ".recovery"].map((name) => row.querySelector(name).getBoundingClientRect().width));

@@ -393,7 +393,7 @@ fn early_and_refused_messages_are_reported_at_both_ends() {
         let nowhere = Remote { handle: 1, offset: 2 };
         assert_eq!(from.work(Operation::Write(nowhere), &from.register(&[0; 600])), Status::RemoteAccess);
         drop((inbox, message));
-        let expected = [(hosts.1, "RNR NAK"), (hosts.0, "sent again"), (hosts.1, "refused")];
+        let expected = [(hosts.1, "RNR NAK"), (hosts.0, "retransmitted"), (hosts.1, "refused")];
         assert_eq!(signs(&lab.file()), expected);
     }
 }

@@ -18,13 +18,13 @@ pub enum Cause {
     /// The two directions of connections were captured by two clocks.
     TwoClocks,
     /// The responder accepted a call, and then did nothing for the call.
-    ResponderSilent,
+    ServerSilent,
     /// Nothing acknowledges a call that was retransmitted several times.
-    ResponderUnreachable,
+    ServerUnreachable,
     /// The responder waits for the requester.
-    RequesterSilent,
+    ClientSilent,
     /// Nothing acknowledges a reply that was retransmitted several times.
-    RequesterUnreachable,
+    ClientUnreachable,
     /// Packets that an end retransmits in vain have a wrong checksum.
     WrongChecksum,
     /// The requester has no Receive posted for a reply.
@@ -58,9 +58,9 @@ pub enum Cause {
     /// A server reports that state of a client, or the way of callbacks to the client, is lost.
     SessionStatus,
     /// The responder takes unusually long.
-    ResponderSlow,
+    ServerSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
-    RequesterSlow,
+    ClientSlow,
     /// The end that sends data by RDMA pauses.
     SlowTransfer,
     /// The network is congested.
@@ -86,11 +86,11 @@ pub enum Cause {
 /// The end that can remove a cause, or the network in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CauseOwner {
-    /// The end that calls.
-    Requester,
-    /// The end that answers.
-    Responder,
-    /// The network between requester and responder.
+    /// The client of the mount.
+    Client,
+    /// The server of the mount.
+    Server,
+    /// The network between client and server.
     Network,
     /// The capture itself.
     Capture,
@@ -101,8 +101,8 @@ impl CauseOwner {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Requester => "client",
-            Self::Responder => "server",
+            Self::Client => "client",
+            Self::Server => "server",
             Self::Network => "network",
             Self::Capture => "capture",
         }
@@ -239,27 +239,27 @@ pub static CAUSES: [CauseRule; 39] = [
                     than before, and at most an eighth as many of the other end",
     },
     CauseRule {
-        cause: Cause::ResponderSilent,
+        cause: Cause::ServerSilent,
         name: "server-silent",
         title: "Calls arrived and are not answered",
         condition: "a call was accepted, or its arrival is unknown, and it waited until its connection ended, or at the \
                     end of the capture for 1 s, and for twice the longest time that a server took for a reply",
     },
     CauseRule {
-        cause: Cause::ResponderUnreachable,
+        cause: Cause::ServerUnreachable,
         name: "server-unreachable",
         title: "Calls do not arrive",
         condition: "a call, or over TCP what came before it, was retransmitted, never acknowledged, and waited as long",
     },
     CauseRule {
-        cause: Cause::RequesterSilent,
+        cause: Cause::ClientSilent,
         name: "client-silent",
         title: "The client stopped responding",
         condition: "the server waited as long: for data that it asked for, for a call that it refused, or for the client to read a \
                     reply",
     },
     CauseRule {
-        cause: Cause::RequesterUnreachable,
+        cause: Cause::ClientUnreachable,
         name: "client-unreachable",
         title: "Replies do not arrive",
         condition: "a reply or its data, or over TCP what came before it, was retransmitted, never acknowledged, and its call \
@@ -380,14 +380,14 @@ pub static CAUSES: [CauseRule; 39] = [
                     latter for 1 s or to the end of the capture",
     },
     CauseRule {
-        cause: Cause::ResponderSlow,
+        cause: Cause::ServerSlow,
         name: "server-slow",
         title: "The server was slow",
         condition: "the server took 20 ms or more for each of 10 RPCs, or 500 ms for one, beyond the round trip, without a \
                     retransmitted packet, and these times are 20 % of the waiting time",
     },
     CauseRule {
-        cause: Cause::RequesterSlow,
+        cause: Cause::ClientSlow,
         name: "client-slow",
         title: "The client was slow",
         condition: "the client took as long to begin to send data or to fetch a reply, and these times are 20 % of the waiting time",

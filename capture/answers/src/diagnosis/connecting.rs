@@ -82,7 +82,7 @@ impl Judgement<'_> {
         let mut evidence: Vec<String> =
             refused.iter().take(NAMED).flat_map(|(key, requests, run)| self.refusals(key, requests, run)).collect();
         evidence.extend(others(refused.len()));
-        self.of_requests(cause, CauseOwner::Responder, &refused, evidence)
+        self.of_requests(cause, CauseOwner::Server, &refused, evidence)
     }
 
     fn refusals(&self, key: &RequestKey, requests: &RequestOutcomes, run: &RequestRun) -> Vec<String> {
@@ -114,7 +114,7 @@ impl Judgement<'_> {
         // The capture may lack the answer to a single request.
         ignored.retain(|(key, _, run)| !hides(key) && (run.count > 1 || self.gaps.packets == 0));
         let is_received = ignored.iter().all(|(_, requests, _)| requests.is_received);
-        let owner = if is_received { CauseOwner::Responder } else { CauseOwner::Network };
+        let owner = if is_received { CauseOwner::Server } else { CauseOwner::Network };
         let mut evidence: Vec<String> =
             ignored.iter().take(NAMED).flat_map(|(key, requests, run)| self.silences(key, requests, run)).collect();
         evidence.extend(others(ignored.len()));
@@ -150,7 +150,7 @@ impl Judgement<'_> {
         let (key, _, first) = requests.iter().min_by_key(|(_, _, run)| run.first.frame)?;
         let clients: BTreeSet<Address> = requests.iter().map(|(key, ..)| key.client).collect();
         let servers: BTreeSet<Address> = requests.iter().map(|(key, ..)| key.server).collect();
-        let address = (servers.len() == 1 && owner == CauseOwner::Responder).then(|| key.server.to_string());
+        let address = (servers.len() == 1 && owner == CauseOwner::Server).then(|| key.server.to_string());
         let frames = requests.iter().flat_map(|(.., run)| [run.first.frame, run.last.frame]);
         let mut frames: Vec<u64> = frames.take(2 * NAMED).collect();
         frames.sort_unstable();
@@ -186,7 +186,7 @@ impl Judgement<'_> {
         let is_of_server = pairs.iter().all(|pair| pair.is_of_its_own());
         let clients: BTreeSet<Address> = pairs.iter().map(|pair| pair.client).collect();
         let servers: BTreeSet<Address> = pairs.iter().map(|pair| pair.server).collect();
-        let owner = is_of_server.then_some(CauseOwner::Responder);
+        let owner = is_of_server.then_some(CauseOwner::Server);
         let cause = DiagnosedCause {
             owner_address: owner.filter(|_| servers.len() == 1).map(|_| first.server.to_string()),
             client: self.only_of_several(&clients, &self.waits.clients),

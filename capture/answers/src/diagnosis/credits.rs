@@ -90,8 +90,8 @@ impl CreditTerms {
     /// The end that granted or asked for too little; `None` if both did at some time, or if that is not known.
     pub(super) const fn owner(&self) -> Option<CauseOwner> {
         match (self.of_responder, self.of_requester) {
-            (1.., 0) => Some(CauseOwner::Responder),
-            (0, 1..) => Some(CauseOwner::Requester),
+            (1.., 0) => Some(CauseOwner::Server),
+            (0, 1..) => Some(CauseOwner::Client),
             _ => None,
         }
     }

@@ -395,7 +395,7 @@ impl Facts {
 /// The ends that announced Sends shorter than usual.
 fn small_ends(connection: &Connection) -> impl Iterator<Item = (CauseOwner, Address)> + '_ {
     // The active end is the client.
-    let ends = [(Side::Active, CauseOwner::Requester), (Side::Passive, CauseOwner::Responder)];
+    let ends = [(Side::Active, CauseOwner::Client), (Side::Passive, CauseOwner::Server)];
     ends.into_iter().filter_map(|(side, owner)| {
         let said = connection.said(side)?;
         let is_small = said.send_size.min(said.receive_size) < USUAL_SEND;

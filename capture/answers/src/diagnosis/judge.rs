@@ -85,13 +85,13 @@ impl<'a> Judgement<'a> {
             self.copy_unfinished(),
             self.lock_held(),
             self.session_status(),
-            self.slow(Cause::ResponderSlow, CauseOwner::Responder, &self.waits.responder),
-            self.slow(Cause::RequesterSlow, CauseOwner::Requester, &self.waits.requester),
-            self.slow_transfer(CauseOwner::Requester, &self.waits.held_up.requester_paused),
-            self.slow_transfer(CauseOwner::Responder, &self.waits.held_up.responder_paused),
+            self.slow(Cause::ServerSlow, CauseOwner::Server, &self.waits.responder),
+            self.slow(Cause::ClientSlow, CauseOwner::Client, &self.waits.requester),
+            self.slow_transfer(CauseOwner::Client, &self.waits.held_up.requester_paused),
+            self.slow_transfer(CauseOwner::Server, &self.waits.held_up.responder_paused),
             self.congestion(),
-            self.window(CauseOwner::Requester, &self.waits.held_up.requester_closed),
-            self.window(CauseOwner::Responder, &self.waits.held_up.responder_closed),
+            self.window(CauseOwner::Client, &self.waits.held_up.requester_closed),
+            self.window(CauseOwner::Server, &self.waits.held_up.responder_closed),
             self.link_full(),
             self.credits(),
             self.slots(),
@@ -289,7 +289,7 @@ impl<'a> Judgement<'a> {
         let Silence { responder_silent: tally, arrival_unknown, reply_refused, ends, .. } = self.silence;
         let EndNames { calling, answering } = EndNames::new(tally);
         let calls = if tally.rpcs == 1 { "call" } else { "calls" };
-        let accepted = match ends.get(&Cause::ResponderSilent).is_some() {
+        let accepted = match ends.get(&Cause::ServerSilent).is_some() {
             false => format!("The {answering}'s adapter received the {calls}; the {answering} then sent nothing."),
             true => format!("The {answering}'s adapter received the {calls}; the {answering} did not answer."),
         };
@@ -309,17 +309,17 @@ impl<'a> Judgement<'a> {
             }
             (_, refused) => format!("{accepted} For {} a reply was refused, and not retransmitted.", grouped(refused)),
         };
-        self.unanswered(Cause::ResponderSilent, Some(CauseOwner::Responder), tally, evidence)
+        self.unanswered(Cause::ServerSilent, Some(CauseOwner::Server), tally, evidence)
     }
 
     fn responder_unreachable(&self) -> Option<DiagnosedCause> {
         let tally = &self.silence.responder_unreachable;
         let evidence = format!(
             "Retransmitted{}, and never acknowledged: the {} is down, or packets are lost on the way there or back.",
-            self.or_behind(Cause::ResponderUnreachable),
+            self.or_behind(Cause::ServerUnreachable),
             EndNames::new(tally).answering
         );
-        self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence)
+        self.unanswered(Cause::ServerUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
     fn requester_silent(&self) -> Option<DiagnosedCause> {
@@ -332,7 +332,7 @@ impl<'a> Judgement<'a> {
         let steps: Vec<String> = steps.iter().map(step).collect();
         let evidence =
             format!("{} Or packets of the {} were lost before the capture point.", steps.join(" "), ends.calling);
-        self.unanswered(Cause::RequesterSilent, Some(CauseOwner::Requester), tally, evidence)
+        self.unanswered(Cause::ClientSilent, Some(CauseOwner::Client), tally, evidence)
     }
 
     fn requester_unreachable(&self) -> Option<DiagnosedCause> {
@@ -340,10 +340,10 @@ impl<'a> Judgement<'a> {
         let evidence = format!(
             "Their replies, or data of them, were retransmitted{}, and never acknowledged: the {} is down, or packets are \
              lost on the way there or back.",
-            self.or_behind(Cause::RequesterUnreachable),
+            self.or_behind(Cause::ClientUnreachable),
             EndNames::new(tally).calling
         );
-        self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence)
+        self.unanswered(Cause::ClientUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
     /// Words for messages that TCP delivered behind retransmitted ones.
@@ -395,7 +395,7 @@ impl<'a> Judgement<'a> {
             naks.unwrap_or_default(),
             calling = EndNames::new(tally).calling
         );
-        self.unanswered(Cause::ReplyRefused, Some(CauseOwner::Requester), tally, evidence)
+        self.unanswered(Cause::ReplyRefused, Some(CauseOwner::Client), tally, evidence)
     }
 
     fn loss(&self) -> Option<DiagnosedCause> {
@@ -512,8 +512,8 @@ impl<'a> Judgement<'a> {
     /// The role of an end in the calls of the client.
     fn owner(&self, end: Address) -> Option<CauseOwner> {
         match (self.waits.clients.contains(&end), self.waits.servers.contains(&end)) {
-            (true, false) => Some(CauseOwner::Requester),
-            (false, true) => Some(CauseOwner::Responder),
+            (true, false) => Some(CauseOwner::Client),
+            (false, true) => Some(CauseOwner::Server),
             _ => None,
         }
     }
@@ -571,7 +571,7 @@ impl<'a> Judgement<'a> {
         let evidence = self.waited(calls, "until a client returned a delegation that the server had recalled")?;
         let command = if *unanswered > 0 { "pending".to_owned() } else { self.slowest_of(calls) };
         let cause =
-            self.timed(self.cause(Cause::DelegationRecall, Some(CauseOwner::Requester), evidence, &command), calls);
+            self.timed(self.cause(Cause::DelegationRecall, Some(CauseOwner::Client), evidence, &command), calls);
         Some(DiagnosedCause {
             owner_address: self.silence.recalled.holder().map(|holder| holder.to_string()),
             waiting_ns: Some(waiting),
@@ -602,7 +602,7 @@ impl<'a> Judgement<'a> {
             return None;
         }
         let (place, end) = match owner {
-            CauseOwner::Requester => (CapturedAt::Client, EndNames::new(tally).calling),
+            CauseOwner::Client => (CapturedAt::Client, EndNames::new(tally).calling),
             _ => (CapturedAt::Server, EndNames::new(tally).answering),
         };
         let mut evidence = self.waited(tally, &format!("20 ms or more for the {end}"))?;
@@ -618,7 +618,7 @@ impl<'a> Judgement<'a> {
     fn slow_transfer(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
         let sender = owner_in_words(owner, tally, "its sender");
         let why = match owner {
-            CauseOwner::Requester => format!(
+            CauseOwner::Client => format!(
                 "Nothing in the capture shows why. The adapter of {sender} answers RDMA Reads without the processor: either this adapter is \
                  slow, or a switch stops its port (PFC), which the port's counters show."
             ),
@@ -778,7 +778,7 @@ impl<'a> Judgement<'a> {
             list.push_str(&format!(", and {} more", counted((failures.len() - NAMED) as u64, "kind")));
         }
         let evidence = vec![format!("{all} {list}.")];
-        let cause = self.cause(Cause::Errors, Some(CauseOwner::Responder), evidence, "top --by status");
+        let cause = self.cause(Cause::Errors, Some(CauseOwner::Server), evidence, "top --by status");
         Some(self.tallied(cause, failed))
     }
 
@@ -821,6 +821,6 @@ impl<'a> Judgement<'a> {
 
 /// The address of the end that owns a cause, or other words where several ends are behind the cause.
 fn owner_in_words(owner: CauseOwner, tally: &Tally, several: &str) -> String {
-    let end = if owner == CauseOwner::Requester { tally.requester() } else { tally.responder() };
+    let end = if owner == CauseOwner::Client { tally.requester() } else { tally.responder() };
     end.map_or_else(|| several.to_owned(), |end| end.to_string())
 }

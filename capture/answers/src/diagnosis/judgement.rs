@@ -110,7 +110,7 @@ impl Judgement<'_> {
     /// Adds the ends, operation and file with most of the tally to a cause.
     pub(super) fn tallied(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let several = |count: usize, end: Option<Address>| end.filter(|_| count > 1).map(|end| end.to_string());
-        let [calling, answering] = [CauseOwner::Requester, CauseOwner::Responder].map(CauseOwner::name);
+        let [calling, answering] = [CauseOwner::Client, CauseOwner::Server].map(CauseOwner::name);
         let ends = EndNames::new(tally);
         let (owner, address) = match cause.owner {
             Some(owner) if owner == calling => (Some(ends.calling), tally.requester()),

@@ -69,13 +69,13 @@ impl PlainCause {
                 "two clocks gave the times of packets, so all times are uncertain",
                 "Capture both directions with one clock.",
             ),
-            Cause::ResponderSilent => Self::hung("OWNER did not answer", "Look at OWNER."),
-            Cause::ResponderUnreachable => Self::hung(
+            Cause::ServerSilent => Self::hung("OWNER did not answer", "Look at OWNER."),
+            Cause::ServerUnreachable => Self::hung(
                 "the requests did not arrive",
                 "Check that both ends run, and ask whoever runs the network between them.",
             ),
-            Cause::RequesterSilent => Self::hung("OWNER stopped in the middle of the exchange", "Look at OWNER."),
-            Cause::RequesterUnreachable => Self::hung(
+            Cause::ClientSilent => Self::hung("OWNER stopped in the middle of the exchange", "Look at OWNER."),
+            Cause::ClientUnreachable => Self::hung(
                 "the answers did not arrive",
                 "Check that both ends run, and ask whoever runs the network between them.",
             ),
@@ -122,11 +122,11 @@ impl PlainCause {
             Cause::DelegationRecall => {
                 Self::slow("OWNER was late to hand over files that others asked for", "Look at OWNER.")
             }
-            Cause::ResponderSlow => Self::slow("OWNER took long to answer", "Look at OWNER: disks and load."),
+            Cause::ServerSlow => Self::slow("OWNER took long to answer", "Look at OWNER: disks and load."),
             Cause::Outlier => {
                 Self::slow("one of several is much slower than the others", "Look at the one that is named below.")
             }
-            Cause::RequesterSlow => {
+            Cause::ClientSlow => {
                 Self::slow("OWNER took long to send data, or to fetch an answer", "Look at OWNER: its load.")
             }
             Cause::SlowTransfer => {

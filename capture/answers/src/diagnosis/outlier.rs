@@ -26,14 +26,14 @@ impl OutlierOwner {
         let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);
         let own = |role, address| Self { role: Some(role), address };
         match (outlier.kind, outlier.end) {
-            (MemberKind::Server, Some(SlowEnd::Responder)) => own(CauseOwner::Responder, Some(outlier.name.clone())),
-            (MemberKind::Client, Some(SlowEnd::Requester)) => own(CauseOwner::Requester, Some(outlier.name.clone())),
+            (MemberKind::Server, Some(SlowEnd::Responder)) => own(CauseOwner::Server, Some(outlier.name.clone())),
+            (MemberKind::Client, Some(SlowEnd::Requester)) => own(CauseOwner::Client, Some(outlier.name.clone())),
             (MemberKind::Server | MemberKind::Client, _) | (_, None) => Self::default(),
             (_, Some(SlowEnd::Responder)) => {
                 let server = outlier.server.map(|server| server.to_string());
-                own(CauseOwner::Responder, server.or_else(|| only(&waits.servers)))
+                own(CauseOwner::Server, server.or_else(|| only(&waits.servers)))
             }
-            (_, Some(SlowEnd::Requester)) => own(CauseOwner::Requester, only(&waits.clients)),
+            (_, Some(SlowEnd::Requester)) => own(CauseOwner::Client, only(&waits.clients)),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Judgement<'_> {
                 .to_owned(),
         );
         evidence.extend(longest("The longest wait", grace));
-        Some(self.timed(self.cause(Cause::ServerGrace, Some(CauseOwner::Responder), evidence, "transactions"), grace))
+        Some(self.timed(self.cause(Cause::ServerGrace, Some(CauseOwner::Server), evidence, "transactions"), grace))
     }
 
     /// Operations that the server refused for now, without a reason that the capture shows.
@@ -68,7 +68,7 @@ impl Judgement<'_> {
         };
         evidence.push(format!("The server answered {}{open}. Nothing in the capture shows why.", list.join(", ")));
         let command = if *later_open > 0 { "pending" } else { "transactions" };
-        Some(self.timed(self.cause(Cause::RefusedForNow, Some(CauseOwner::Responder), evidence, command), later))
+        Some(self.timed(self.cause(Cause::RefusedForNow, Some(CauseOwner::Server), evidence, command), later))
     }
 
     /// Asynchronous COPYs without an end.
@@ -92,7 +92,7 @@ impl Judgement<'_> {
             );
         }
         let command = if *copies_open > 0 { "pending" } else { "transactions" };
-        Some(self.timed(self.cause(Cause::CopyUnfinished, Some(CauseOwner::Responder), evidence, command), copies))
+        Some(self.timed(self.cause(Cause::CopyUnfinished, Some(CauseOwner::Server), evidence, command), copies))
     }
 
     /// Locks that others held.

@@ -40,8 +40,8 @@ impl RetryReason {
 
     pub(super) const fn owner(self) -> Option<CauseOwner> {
         match self {
-            Self::ServerEnded(_) | Self::Refused(_) => Some(CauseOwner::Responder),
-            Self::ClientEnded(_) => Some(CauseOwner::Requester),
+            Self::ServerEnded(_) | Self::Refused(_) => Some(CauseOwner::Server),
+            Self::ClientEnded(_) => Some(CauseOwner::Client),
             Self::Lost | Self::ReplyLost => Some(CauseOwner::Network),
             Self::Unknown => None,
         }

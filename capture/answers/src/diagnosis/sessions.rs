@@ -88,7 +88,7 @@ impl SessionSize {
     fn owner(&self) -> CauseOwner {
         let is_lowered = self.wanted < u64::from(self.granted);
         let is_cut = self.asked.is_some_and(|asked| asked > self.granted);
-        if is_lowered || is_cut { CauseOwner::Responder } else { CauseOwner::Requester }
+        if is_lowered || is_cut { CauseOwner::Server } else { CauseOwner::Client }
     }
 
     fn sentence(&self) -> String {
@@ -184,7 +184,7 @@ impl<'a> ReportedStates<'a> {
 
     /// The server, if each state is something that a server or its administrator did.
     pub(super) fn owner(&self) -> Option<CauseOwner> {
-        (self.bits() & !OF_SERVER == 0).then_some(CauseOwner::Responder)
+        (self.bits() & !OF_SERVER == 0).then_some(CauseOwner::Server)
     }
 
     /// The only client of the states, of several mounts.

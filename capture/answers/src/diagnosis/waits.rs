@@ -358,8 +358,8 @@ impl Waits {
             (&mut self.loss, lost - not_ready, 1, Cause::Loss, &recovered),
             (&mut self.not_ready, not_ready, 1, Cause::ReceiverNotReady, &recovered),
             (&mut self.distance, distance, DISTANT, Cause::Distance, &String::new),
-            (&mut self.responder, of_responder, SLOW, Cause::ResponderSlow, &|| due_from(to)),
-            (&mut self.requester, of_requester, SLOW, Cause::RequesterSlow, &|| due_from(from)),
+            (&mut self.responder, of_responder, SLOW, Cause::ServerSlow, &|| due_from(to)),
+            (&mut self.requester, of_requester, SLOW, Cause::ClientSlow, &|| due_from(from)),
         ];
         let mut subject = None;
         for (tally, amount, least, cause, waited_for) in amounts {
@@ -440,7 +440,7 @@ impl Waits {
     fn settle_slow(&mut self, place: u64, nanoseconds: u64, subject: &RpcSubject) {
         if nanoseconds >= SLOW {
             self.responder.add_with(nanoseconds, subject, || due_from(subject.responder()));
-            self.settled.push((place, Cause::ResponderSlow));
+            self.settled.push((place, Cause::ServerSlow));
         }
     }
 
@@ -543,11 +543,11 @@ impl Waits {
                     continue;
                 }
                 Cause::Protocol => &mut silence.died,
-                Cause::ResponderUnreachable => &mut silence.responder_unreachable,
-                Cause::RequesterUnreachable => &mut silence.requester_unreachable,
+                Cause::ServerUnreachable => &mut silence.responder_unreachable,
+                Cause::ClientUnreachable => &mut silence.requester_unreachable,
                 Cause::WrongChecksum => &mut silence.wrong_checksum,
                 Cause::ReplyRefused => &mut silence.reply_refused_for_lack,
-                Cause::RequesterSilent => {
+                Cause::ClientSilent => {
                     step.iter().for_each(|step| _ = silence.steps.add_amount(*step, 1, ENDS));
                     &mut silence.requester_silent
                 }
@@ -589,7 +589,7 @@ impl UnansweredCall {
     /// The delay of a client that has not answered a recall, if the call waits for that.
     fn recall(&self, end: CaptureEnd, facts: &Facts) -> Option<ClientDelay> {
         let conflict =
-            self.conflict.as_ref().filter(|_| self.cause == Cause::ResponderSilent && self.ended_by.is_none())?;
+            self.conflict.as_ref().filter(|_| self.cause == Cause::ServerSilent && self.ended_by.is_none())?;
         let (began, nanoseconds) = (self.wait.began, self.wait.time(end));
         let wait = ServerWait { subject: &self.subject, conflict, began, nanoseconds };
         facts.recalls.delay_without_answer(&wait, end)
@@ -636,7 +636,7 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     let is_over = matches!(waiting.owed, Owed::Nothing);
     let asked = matches!(waiting.responder, Some(LastStep { step: Step::ReadRequest, .. }));
     if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) {
-        return Some((Cause::RequesterUnreachable, None));
+        return Some((Cause::ClientUnreachable, None));
     }
     if matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
         return None;
@@ -649,15 +649,15 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     }
     match (waiting.owed, waiting.delivery) {
         (Owed::Acknowledgement(_), _) | (Owed::Nothing, Delivery::Unacknowledged { .. }) => {
-            Some((Cause::ResponderUnreachable, None))
+            Some((Cause::ServerUnreachable, None))
         }
         (Owed::Call(_), _) | (Owed::Nothing, Delivery::Refused(_)) => waits(ResponderStep::Refusal),
         (Owed::ReplyArrival(_) | Owed::Unknown(OwedUnknown::WriteArrival), _) => {
-            Some((Cause::RequesterUnreachable, None))
+            Some((Cause::ClientUnreachable, None))
         }
         (Owed::ReadReply, _) => waits(ResponderStep::ProvidedReply),
         (Owed::ReadResponse(_), _) => waits(ResponderStep::Request),
-        (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ResponderSilent, None)),
+        (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ServerSilent, None)),
         _ => None,
     }
 }
@@ -665,13 +665,13 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
 /// The end whose packets were retransmitted and never acknowledged.
 const fn unacknowledged_sender(cause: Cause, subject: &RpcSubject) -> Option<Address> {
     match (cause, subject.is_reverse) {
-        (Cause::ResponderUnreachable, false) | (Cause::RequesterUnreachable, true) => Some(subject.client),
-        (Cause::RequesterUnreachable, false) | (Cause::ResponderUnreachable, true) => Some(subject.server),
+        (Cause::ServerUnreachable, false) | (Cause::ClientUnreachable, true) => Some(subject.client),
+        (Cause::ClientUnreachable, false) | (Cause::ServerUnreachable, true) => Some(subject.server),
         _ => None,
     }
 }
 
 /// Cause of a responder that waits for the requester after this step.
 const fn waits(step: ResponderStep) -> Option<(Cause, Option<ResponderStep>)> {
-    Some((Cause::RequesterSilent, Some(step)))
+    Some((Cause::ClientSilent, Some(step)))
 }

@@ -18,9 +18,9 @@ pub(crate) enum Arrow {
     /// To the requester.
     Left,
     /// The requester sent nothing.
-    RequesterSilent,
+    ClientSilent,
     /// The responder sent nothing.
-    ResponderSilent,
+    ServerSilent,
     /// Packets of both that are not shown.
     LeftOut,
 }
@@ -133,8 +133,8 @@ fn rung(run: &PacketRun, transaction: &Transaction, times: &RungTimes) -> Rung {
     let arrow = match (from == transaction.requester, is_silence) {
         (true, false) => Arrow::Right,
         (false, false) => Arrow::Left,
-        (true, true) => Arrow::RequesterSilent,
-        (false, true) => Arrow::ResponderSilent,
+        (true, true) => Arrow::ClientSilent,
+        (false, true) => Arrow::ServerSilent,
     };
     let kind = match (step, recovery) {
         (_, Some(_)) | (None, _) => RungKind::Loss,

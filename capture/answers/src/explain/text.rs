@@ -256,8 +256,8 @@ fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
     let drawn = match rung.arrow {
         Arrow::Right => format!(" {label} {}▶", "─".repeat(rest)),
         Arrow::Left => format!("◀{} {label} ", "─".repeat(rest)),
-        Arrow::RequesterSilent => format!(" {label:<width$}", width = inner.saturating_sub(1)),
-        Arrow::ResponderSilent => format!("{label:>width$} ", width = inner.saturating_sub(1)),
+        Arrow::ClientSilent => format!(" {label:<width$}", width = inner.saturating_sub(1)),
+        Arrow::ServerSilent => format!("{label:>width$} ", width = inner.saturating_sub(1)),
         Arrow::LeftOut => format!("{:^inner$}", format!("⋮ {label} ⋮")),
     };
     line.push_within(style, &drawn, inner);

@@ -240,7 +240,7 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     let arrow = match rung.arrow {
         Arrow::Right => Some(format!("M{} {y}H{}m-7 -4l7 4l-7 4", REQUESTER + 2, RESPONDER - 2)),
         Arrow::Left => Some(format!("M{} {y}H{}m7 -4l-7 4l7 4", RESPONDER - 2, REQUESTER + 2)),
-        Arrow::RequesterSilent | Arrow::ResponderSilent | Arrow::LeftOut => None,
+        Arrow::ClientSilent | Arrow::ServerSilent | Arrow::LeftOut => None,
     };
     html! {
         text x=(FRAMES) y=(text) { (rung.frames()) }
@@ -248,8 +248,8 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
         text.long[is_long] x=(SINCE) y=(text) { (Milliseconds(rung.since)) }
         g class=(kind) {
             @match rung.arrow {
-                Arrow::Right | Arrow::RequesterSilent => { text.left x=(REQUESTER + 10) y=(text) { (label) } }
-                Arrow::Left | Arrow::ResponderSilent => { text x=(RESPONDER - 10) y=(text) { (label) } }
+                Arrow::Right | Arrow::ClientSilent => { text.left x=(REQUESTER + 10) y=(text) { (label) } }
+                Arrow::Left | Arrow::ServerSilent => { text x=(RESPONDER - 10) y=(text) { (label) } }
                 Arrow::LeftOut => { text.middle x=((REQUESTER + RESPONDER) / 2) y=(text) { (label) } }
             }
             @if let Some(arrow) = arrow { path d=(arrow) {} }
