@@ -38,7 +38,7 @@ function times(ns, first) {
 /** What is known of the reply of a call without one, by what `pending` says of it. */
 function unanswered(waits) {
   if (waits?.owed === "RDMA Read of the reply") return "not read";
-  if (waits?.owed_unknown === "the capture holds no packet of the responder") return "unknown";
+  if (waits?.owed_unknown === "the capture holds no packet of the end that was called") return "unknown";
   const delivery = waits?.reply_delivery ?? null;
   return delivery === null ? "no reply" : delivery === "refused" ? "refused" : "in doubt";
 }

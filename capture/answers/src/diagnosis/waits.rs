@@ -652,9 +652,7 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
             Some((Cause::ServerUnreachable, None))
         }
         (Owed::Call(_), _) | (Owed::Nothing, Delivery::Refused(_)) => waits(ResponderStep::Refusal),
-        (Owed::ReplyArrival(_) | Owed::Unknown(OwedUnknown::WriteArrival), _) => {
-            Some((Cause::ClientUnreachable, None))
-        }
+        (Owed::ReplyArrival(_) | Owed::Unknown(OwedUnknown::WriteArrival), _) => Some((Cause::ClientUnreachable, None)),
         (Owed::ReadReply, _) => waits(ResponderStep::ProvidedReply),
         (Owed::ReadResponse(_), _) => waits(ResponderStep::Request),
         (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ServerSilent, None)),
