@@ -58,10 +58,10 @@ function rowOf(record, first, waits) {
     operations: (record.operations ?? []).map(({ name }) => name).join(" "),
     // A referral sends the client to another server, and is no failure.
     failed: outcome !== null && !(isSuccess && [0, 10019].includes(nfs_status?.number ?? 0)), waiting, read_octets: read, write_octets: written,
-    seconds,
+    seconds, tries: record.tries ?? 1,
     cells: {
       time, client, server, operation, status: outcome === null ? "" : outcome.name ?? "unknown", frame: String(call_frame ?? reply_frame),
-      latency: waiting ? unanswered(waits) : latency_ns === null ? "–" : duration(latency_ns), recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
+      latency: `${waiting ? unanswered(waits) : latency_ns === null ? "–" : duration(latency_ns)}${record.tries > 1 ? `, ${record.tries} tries` : ""}`, recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
     },
   };
 }
@@ -72,7 +72,7 @@ const PHASES = { call: "call", responder: "server", rdma_read: "RDMA Read", rdma
 const phaseWords = ({ phases }) => Object.entries(PHASES).filter(([name]) => phases[`${name}_ns`] > 0).map(([name, title]) => `${title} ${duration(phases[`${name}_ns`])}`).join(", ");
 
 /** All names of files in the arguments of a record. */
-const namesOf = ({ arguments: given }) => (given ?? []).flatMap(({ file_name, handle, named_handle }) => [file_name, handle?.file_name, named_handle?.file_name]).filter((name) => typeof name === "string");
+const namesOf = ({ arguments: given, path: own }) => [own, ...(given ?? []).flatMap(({ file_name, path, handle, named_handle }) => [file_name, path, handle?.file_name, handle?.path, named_handle?.file_name, named_handle?.path])].filter((name) => typeof name === "string");
 
 /** Compares the rows of a capture with the records, and returns the number of compared rows. */
 function compareRows(opened, name, records, pending, first) {
