@@ -426,6 +426,18 @@ fn a_copy_that_was_cancelled_late_is_unfinished() {
     }
 }
 
+/// The mounts are those of the whole capture.
+#[test]
+fn the_diagnosis_of_a_selection_has_no_mounts() {
+    let file = written("selection", &copy_unfinished(false));
+    for (options, expected) in [(&[][..], 1), (&["--since", "+0.5"], 0)] {
+        let output = run(&[&["diagnose", "--quiet", "--json", &file], options].concat());
+        let diagnosis: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+        assert_eq!(diagnosis["mounts"].as_array().map(Vec::len), Some(expected), "{diagnosis}");
+        assert_eq!(diagnosis["causes"][0]["cause"], "copy-unfinished", "{diagnosis}");
+    }
+}
+
 #[test]
 fn locks_of_one_file_are_told_apart_by_their_ranges() {
     let mut clients = Clients::new();

@@ -47,7 +47,7 @@ use crate::gaps::Gaps;
 use crate::operation_name::OperationName;
 use crate::outliers::Outliers;
 use crate::selection::SpanningRpcs;
-use crate::stats::{ConnectionCredits, Latency, Mounts, failure};
+use crate::stats::{ConnectionCredits, Latency, MountStatistics, Mounts, failure};
 use attempts::Attempts;
 use facts::Facts;
 use judgement::Judgement;
@@ -90,7 +90,8 @@ pub struct Diagnoser {
     facts: Facts,
     attempts: Attempts,
     lives: Connections,
-    mounts: Mounts,
+    /// `None` if the caller gathers the mounts.
+    mounts: Option<Mounts>,
     outliers: Outliers,
     gaps: Gaps,
     selected: Option<Box<SelectedPart>>,
@@ -125,11 +126,16 @@ impl Diagnoser {
             facts: Facts::default(),
             attempts: Attempts::default(),
             lives: Connections::default(),
-            mounts: Mounts::default(),
+            mounts: Some(Mounts::default()),
             outliers: Outliers::default(),
             gaps: Gaps::default(),
             selected: None,
         }
+    }
+
+    /// Leaves the mounts to the caller, who passes them at the [end](Self::finish_with_mounts).
+    pub(crate) fn without_mounts(self) -> Self {
+        Self { mounts: None, ..self }
     }
 
     /// Diagnoses a selection.
@@ -144,7 +150,7 @@ impl Diagnoser {
             connections: BTreeSet::new(),
             throughout: SpanningRpcs::default(),
         };
-        Self { selected: Some(Box::new(selected)), ..self }
+        Self { selected: Some(Box::new(selected)), ..self.without_mounts() }
     }
 
     /// Describes the [selection](Self::of_selection): `options` as on the command line, and the RPCs in flight throughout.
@@ -207,15 +213,15 @@ impl Diagnoser {
                 self.facts.connection(report);
                 if report.number.is_some() {
                     self.attempts.connection(report);
-                    if self.mounts.knows(report) {
-                        self.mounts.connection(report, &ConnectionCredits::default());
+                    if let Some(mounts) = self.mounts.as_mut().filter(|mounts| mounts.knows(report)) {
+                        mounts.connection(report, &ConnectionCredits::default());
                     }
                 }
             }
             Event::AddressMoved(moved) => self.facts.address_moved(*moved),
             Event::Promise(promise) => {
                 self.waits.promises.add_open(promise);
-                self.mounts.promise(promise);
+                self.mounts.iter_mut().for_each(|mounts| mounts.promise(promise));
             }
             Event::Rejected(rejected) => self.attempts.rejected(rejected),
             Event::UnansweredRequest(request) => self.attempts.unanswered(request),
@@ -235,7 +241,7 @@ impl Diagnoser {
                 self.facts.referrals.add_rpc(transaction, arguments);
                 self.facts.recalls.transaction(transaction, arguments);
                 self.names.learn(transaction, arguments);
-                self.mounts.transaction(transaction, Some(arguments));
+                self.mounts.iter_mut().for_each(|mounts| mounts.transaction(transaction, Some(arguments)));
                 &self.names
             }
         };
@@ -284,10 +290,16 @@ impl Diagnoser {
     /// The diagnosis, once all events were taken; `summary` is that of the same capture.
     #[must_use]
     pub fn finish(mut self, summary: &Summary) -> Diagnosis {
-        let Some(selected) = self.selected.take() else { return self.diagnose(summary, None) };
+        let mounts = self.take_mounts(summary);
+        self.finish_with_mounts(summary, &mounts)
+    }
+
+    /// The diagnosis, for a caller that [gathers the mounts](Self::without_mounts).
+    pub(crate) fn finish_with_mounts(mut self, summary: &Summary, mounts: &[MountStatistics]) -> Diagnosis {
+        let Some(selected) = self.selected.take() else { return self.diagnose(summary, mounts, None) };
         let SelectedPart { whole, options, items, connections, throughout } = *selected;
         let context = whole.into_context(summary);
-        let mut diagnosis = self.diagnose(summary, Some(&context));
+        let mut diagnosis = self.diagnose(summary, &[], Some(&context));
         if items == 0 {
             (diagnosis.causes, diagnosis.limits, diagnosis.gap) = (Vec::new(), Vec::new(), None);
         }
@@ -304,14 +316,18 @@ impl Diagnoser {
         diagnosis
     }
 
+    fn take_mounts(&mut self, summary: &Summary) -> Vec<MountStatistics> {
+        self.mounts.take().map(|mounts| mounts.finish(summary.capture_end())).unwrap_or_default()
+    }
+
     fn into_context(mut self, summary: &Summary) -> WholeCapture {
-        let diagnosis = self.clone().diagnose(summary, None);
+        let mounts = self.take_mounts(summary);
+        let diagnosis = self.clone().diagnose(summary, &mounts, None);
         self.waits.settle_recalls(&self.facts.recalls, None);
         self.waits.settle_promises(summary.capture_end(), |status, subject| _ = self.facts.failure(status, subject));
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
         let flapping = self.lives.flapping();
-        let mounts = self.mounts.finish(summary.capture_end());
         WholeCapture {
             waits: self.waits,
             facts: self.facts,
@@ -323,9 +339,8 @@ impl Diagnoser {
         }
     }
 
-    fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, names, mut waits, mut facts, mut attempts, lives, mounts, outliers, gaps, selected: _ } =
-            self;
+    fn diagnose(self, summary: &Summary, mounts: &[MountStatistics], context: Option<&WholeCapture>) -> Diagnosis {
+        let Self { name, files, names, mut waits, mut facts, mut attempts, lives, outliers, gaps, .. } = self;
         let outliers = outliers.finish(summary.capture_end(), context.map_or(&names, |context| &context.names));
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         waits.settle_promises(summary.capture_end(), |status, subject| _ = facts.failure(status, subject));
@@ -335,9 +350,8 @@ impl Diagnoser {
         let silence = waits.silence(summary.capture_end(), all_waits, all_facts);
         let files = files.as_deref().unwrap_or("FILE");
         let flapping = lives.flapping();
-        let mounts = mounts.finish(summary.capture_end());
         let judgement = Judgement {
-            mounts: &mounts,
+            mounts,
             flapping: &flapping,
             waits: &waits,
             silence: &silence,

@@ -142,7 +142,7 @@ impl CaptureReport {
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
-            diagnoser: Diagnoser::new(&name),
+            diagnoser: Diagnoser::new(&name).without_mounts(),
             name,
             stats: Stats::default(),
             series: TimeSeries::default(),
@@ -257,10 +257,11 @@ impl CaptureReport {
         }
         self.series.end_at(end.time.0);
         self.window.iter().for_each(|window| self.series.clip(*window));
+        let statistics = self.stats.finish(summary);
         let finished = Finished {
             name: &self.name,
-            diagnosis: self.diagnoser.finish(summary),
-            statistics: self.stats.finish(summary),
+            diagnosis: self.diagnoser.finish_with_mounts(summary, &statistics.mounts),
+            statistics,
             series: &self.series,
             latency: Latency::new(&self.latencies),
             slowest: rows,
