@@ -23,8 +23,8 @@ const ROOT: &[u8] = &[];
 /// The beginning of a path from a folder that is not known.
 const UNKNOWN_ROOT: &str = "…";
 
-/// A file: address of the server, and octets of the handle.
-type File = (Address, Box<[u8]>);
+/// The files of a server, by handle.
+type FilesOfServer = HashMap<Box<[u8]>, FilePlace, RandomState>;
 
 /// Name of a file, and the folder that contains the name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,11 +90,11 @@ pub fn is_file(text: &str, path: &str, folder: &str) -> bool {
 /// Names of files, by server and handle. After RENAME, a file has the new name.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
-    places: HashMap<File, FilePlace, RandomState>,
+    places: HashMap<Address, FilesOfServer, RandomState>,
     /// The handle of the file that was last seen at each place of a server.
     files: HashMap<(Address, FilePlace), Box<[u8]>, RandomState>,
-    /// Files in the order in which names were learned.
-    order: VecDeque<File>,
+    /// Files, by server and handle, in the order in which names were learned.
+    order: VecDeque<(Address, Box<[u8]>)>,
 }
 
 impl FileNames {
@@ -118,7 +118,7 @@ impl FileNames {
             for entry in arguments.entries() {
                 let has_room = self.order.len() < FILES && entry.handle.len() <= HANDLE;
                 if let Some(place) = FilePlace::new(folder, entry.name).filter(|_| has_room) {
-                    self.insert((server, entry.handle.into()), place);
+                    self.insert(server, entry.handle, place);
                 }
             }
             is_root = match step {
@@ -133,7 +133,7 @@ impl FileNames {
     fn learn_name(&mut self, server: Address, arguments: &OperationArguments<'_>, folder: Option<&[u8]>, name: &[u8]) {
         match arguments.named_handle.filter(|handle| handle.len() <= HANDLE) {
             Some(handle) => {
-                FilePlace::new(folder, name).into_iter().for_each(|place| self.insert((server, handle.into()), place));
+                FilePlace::new(folder, name).into_iter().for_each(|place| self.insert(server, handle, place));
             }
             None if arguments.status == Some(0) => self.rename(server, arguments),
             None => {}
@@ -150,7 +150,7 @@ impl FileNames {
             _ => None,
         };
         if let Some((handle, path)) = mounted.filter(|(handle, _)| handle.len() <= HANDLE) {
-            self.insert((server, handle.into()), FilePlace::mounted(path));
+            self.insert(server, handle, FilePlace::mounted(path));
         }
     }
 
@@ -170,47 +170,65 @@ impl FileNames {
         if let Some((from, to)) = FilePlace::new(handle, from).zip(FilePlace::new(new_handle, to))
             && let Some(handle) = self.files.remove(&(server, from))
         {
-            self.insert((server, handle), to);
+            self.insert(server, &handle, to);
         }
     }
 
-    fn insert(&mut self, file: File, place: FilePlace) {
-        self.files.insert((file.0, place.clone()), file.1.clone());
-        match self.places.insert(file.clone(), place.clone()) {
-            Some(before) if before == place => {}
-            Some(before) => self.leave(&file, before),
-            None => {
-                self.order.push_back(file);
-                if self.order.len() > FILES
-                    && let Some(first) = self.order.pop_front()
-                    && let Some(place) = self.places.remove(&first)
-                {
-                    self.leave(&first, place);
-                }
-            }
+    /// Sets the place of a file. A listing names most files once more.
+    fn insert(&mut self, server: Address, handle: &[u8], place: FilePlace) {
+        let key = (server, place);
+        let is_last = self.files.get(&key).is_some_and(|last| **last == *handle);
+        let before = self.place(server, handle);
+        if is_last && before == Some(&key.1) {
+            return;
         }
+        let left = before.filter(|before| **before != key.1).cloned();
+        if before.is_none() {
+            self.order.push_back((server, handle.into()));
+        }
+        self.places.entry(server).or_default().insert(handle.into(), key.1.clone());
+        self.files.insert(key, handle.into());
+        left.into_iter().for_each(|place| self.leave(server, handle, place));
+        if self.order.len() > FILES {
+            self.forget_first();
+        }
+    }
+
+    /// Forgets the file that was named first.
+    fn forget_first(&mut self) {
+        let Some((server, handle)) = self.order.pop_front() else { return };
+        let Some(files) = self.places.get_mut(&server) else { return };
+        let place = files.remove(&handle);
+        if files.is_empty() {
+            self.places.remove(&server);
+        }
+        place.into_iter().for_each(|place| self.leave(server, &handle, place));
     }
 
     /// Forgets that a file is at a place, unless another one is there by now.
-    fn leave(&mut self, file: &File, place: FilePlace) {
-        let (server, handle) = file;
-        let key = (*server, place);
-        if self.files.get(&key) == Some(handle) {
+    fn leave(&mut self, server: Address, handle: &[u8], place: FilePlace) {
+        let key = (server, place);
+        if self.files.get(&key).is_some_and(|last| **last == *handle) {
             self.files.remove(&key);
         }
+    }
+
+    /// Place of a file of a server, if the name was seen.
+    fn place(&self, server: Address, handle: &[u8]) -> Option<&FilePlace> {
+        self.places.get(&server)?.get(handle)
     }
 
     /// Name of a file of a server in octets, if the name was seen.
     #[must_use]
     pub fn name(&self, server: Address, handle: &[u8]) -> Option<&[u8]> {
-        self.places.get(&(server, handle.into())).map(|place| place.name.as_ref())
+        self.place(server, handle).map(|place| place.name.as_ref())
     }
 
     /// Path of a file of a server, escaped for a terminal, if the name of a folder was seen: from the root, or behind `…` from the first
     /// folder that has a name.
     #[must_use]
     pub fn path(&self, server: Address, handle: &[u8]) -> Option<String> {
-        let place = self.places.get(&(server, handle.into()))?;
+        let place = self.place(server, handle)?;
         self.path_of(server, place.folder.as_deref(), &place.name)
     }
 
@@ -220,7 +238,7 @@ impl FileNames {
         let mut names = vec![name];
         let mut folder = folder;
         while let Some(handle) = folder.filter(|handle| *handle != ROOT && names.len() < DEPTH) {
-            let Some(place) = self.places.get(&(server, handle.into())) else { break };
+            let Some(place) = self.place(server, handle) else { break };
             names.push(&place.name);
             folder = place.folder.as_deref();
         }
@@ -267,7 +285,7 @@ impl FileNames {
         let (folder, name) = match about.file_name {
             Some(name) => (about.handle, name),
             None => {
-                let place = self.places.get(&(server, about.named_handle.or(about.handle)?.into()))?;
+                let place = self.place(server, about.named_handle.or(about.handle)?)?;
                 (place.folder.as_deref(), place.name.as_ref())
             }
         };
@@ -335,15 +353,20 @@ mod tests {
     #[test]
     fn past_the_bound_the_oldest_file_name_is_forgotten() {
         let (mut names, server) = (FileNames::default(), Address::Lid(1));
-        let file = |number: usize| (server, Box::from(number.to_be_bytes().as_slice()));
         for number in 0..=FILES {
-            names.insert(file(number), FilePlace::new(None, format!("{number}").as_bytes()).unwrap());
-            names.insert(file(number), FilePlace::new(None, format!("again {number}").as_bytes()).unwrap());
+            let handle = number.to_be_bytes();
+            names.insert(server, &handle, FilePlace::new(None, format!("{number}").as_bytes()).unwrap());
+            names.insert(server, &handle, FilePlace::new(None, format!("again {number}").as_bytes()).unwrap());
         }
         let name = |number: usize| names.name(server, &number.to_be_bytes());
         assert_eq!((name(0), name(1), names.order.len()), (None, Some(&b"again 1"[..]), FILES));
-        assert_eq!((names.places.len(), names.files.len()), (FILES, FILES));
+        assert_eq!((names.places[&server].len(), names.files.len()), (FILES, FILES));
         assert_eq!(names.name(Address::Lid(2), &1_usize.to_be_bytes()), None);
+        // A server whose files are all forgotten takes no memory.
+        for number in 0..FILES {
+            names.insert(Address::Lid(2), &number.to_be_bytes(), FilePlace::new(None, b"other").unwrap());
+        }
+        assert_eq!((names.places.len(), names.order.len(), names.files.len()), (1, FILES, 1));
     }
 
     #[test]
