@@ -87,11 +87,14 @@ struct StateKey {
 }
 
 impl StateKey {
+    /// The state and the file of an operation.
     fn from_arguments(arguments: &OperationArguments<'_>) -> Self {
-        Self {
-            other: arguments.stateid.and_then(|stateid| stateid.get(4..)).map(Box::from),
-            handle: kept(arguments.handle),
-        }
+        Self { handle: kept(arguments.handle), ..Self::from_stateid(arguments) }
+    }
+
+    /// The state alone, for operations whose file is not that of the promise.
+    fn from_stateid(arguments: &OperationArguments<'_>) -> Self {
+        Self { other: arguments.stateid.and_then(|stateid| stateid.get(4..)).map(Box::from), handle: None }
     }
 
     /// Returns true if two keys may be of one state: the files are the same if both are known, and otherwise the states.
@@ -301,14 +304,9 @@ impl Promises {
                 Some(PromisePart::Offloaded) if !is_lost(transaction) => {
                     let offloaded = about.offloaded();
                     let ending = Ending {
-                        kind: PromiseKind::Copy,
-                        ends,
-                        key: StateKey { handle: None, ..StateKey::from_arguments(about) },
-                        is_of_all: false,
-                        end: PromiseEnd::Kept(call),
-                        by: about.name,
                         copied: offloaded.map(|offloaded| offloaded.copied),
                         status: offloaded.map(|offloaded| offloaded.status).filter(|status| *status != 0),
+                        ..Ending::new(PromiseKind::Copy, about, ends, PromiseEnd::Kept(call))
                     };
                     self.end_promises(ending, kept);
                 }
@@ -346,21 +344,15 @@ impl Promises {
             match about.operation.and_then(part_of) {
                 Some(PromisePart::Copy) => opens = self.take_copy(transaction, about, ends, kept).or(opens),
                 Some(PromisePart::Return(kind)) => {
-                    let is_of_all = kind == PromiseKind::Layout && about.stateid.is_none();
-                    let (key, end) = (StateKey::from_arguments(about), PromiseEnd::Kept(began));
-                    self.end_promises(
-                        Ending { kind, ends, key, is_of_all, end, by: about.name, copied: None, status: None },
-                        kept,
-                    );
+                    let ending = Ending {
+                        key: StateKey::from_arguments(about),
+                        is_of_all: kind == PromiseKind::Layout && about.stateid.is_none(),
+                        ..Ending::new(kind, about, ends, PromiseEnd::Kept(began))
+                    };
+                    self.end_promises(ending, kept);
                 }
                 Some(PromisePart::Cancel) if about.status == Some(0) => {
-                    let (key, end) =
-                        (StateKey { handle: None, ..StateKey::from_arguments(about) }, PromiseEnd::Cancelled(began));
-                    let kind = PromiseKind::Copy;
-                    self.end_promises(
-                        Ending { kind, ends, key, is_of_all: false, end, by: about.name, copied: None, status: None },
-                        kept,
-                    );
+                    self.end_promises(Ending::new(PromiseKind::Copy, about, ends, PromiseEnd::Cancelled(began)), kept);
                 }
                 Some(PromisePart::Progress) => self.take_progress(transaction, about, ends, kept),
                 Some(PromisePart::Free) if about.status == Some(0) => self.revoke_state(about, ends, began, kept),
@@ -470,7 +462,7 @@ impl Promises {
 
     /// Ends the promises about a state that the server no longer knows.
     fn revoke_state(&mut self, about: &OperationArguments<'_>, ends: MountEnds, stamp: Stamp, kept: &mut Vec<Promise>) {
-        let key = StateKey { handle: None, ..StateKey::from_arguments(about) };
+        let key = StateKey::from_stateid(about);
         let mut others = VecDeque::with_capacity(self.open.len());
         while let Some(open) = self.open.pop_front() {
             let is_it = ends.are_of(&open.promise)
@@ -513,16 +505,10 @@ impl Promises {
     ) {
         let Some(reply) = transaction.reply.as_ref().map(|reply| reply.stamp) else { return };
         let Some(progress) = about.offload_progress().filter(|_| about.status == Some(0)) else { return };
-        let key = StateKey { handle: None, ..StateKey::from_arguments(about) };
         let ending = Ending {
-            kind: PromiseKind::Copy,
-            ends,
-            key,
-            is_of_all: false,
-            end: PromiseEnd::Kept(reply),
-            by: about.name,
             copied: Some(progress.copied),
             status: progress.complete.filter(|status| *status != 0),
+            ..Ending::new(PromiseKind::Copy, about, ends, PromiseEnd::Kept(reply))
         };
         if progress.complete.is_some() {
             return self.end_promises(ending, kept);
@@ -682,6 +668,12 @@ const fn is_without_state(status: Option<u32>) -> bool {
 }
 
 impl Ending {
+    /// The end of promises about the state of an operation.
+    fn new(kind: PromiseKind, about: &OperationArguments<'_>, ends: MountEnds, end: PromiseEnd) -> Self {
+        let key = StateKey::from_stateid(about);
+        Self { kind, ends, key, is_of_all: false, end, by: about.name, copied: None, status: None }
+    }
+
     fn is_of(&self, promise: &Promise, key: &StateKey) -> bool {
         // A recall of all layouts of a file system has neither a handle nor a state.
         let is_layout = self.kind == PromiseKind::Layout && (self.is_of_all || key.other.is_none());
