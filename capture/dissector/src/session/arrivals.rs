@@ -339,31 +339,13 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::super::sent_copies::EarlierCopies;
+    use super::super::sent_copies::tests::{NO_COPIES, at, message, nak, place};
     use super::*;
     use crate::carrier::recovery::RecoveryKind;
-
-    const NO_COPIES: EarlierCopies = EarlierCopies { count: 0, are_refused: false };
-
-    fn at(time: u64) -> Stamp {
-        Stamp { frame: time, time: crate::file::Time(time * 1_000_000) }
-    }
-
-    fn nak(time: u64) -> Refusal {
-        Refusal { kind: RecoveryKind::SequenceError, stamp: at(time) }
-    }
-
-    /// A message in the places 10 to 12 that was captured at 1 ms.
-    fn message() -> SentCopies {
-        SentCopies::new(13, at(1), NO_COPIES)
-    }
 
     /// The packet of this number is retransmitted, and was captured before.
     fn again(arrivals: &mut Arrivals, number: u64, time: u64) {
         arrivals.again(place(number), at(time), Retransmitted { is_replaced: false, again_for: AgainFor::Loss });
-    }
-
-    fn place(first: u64) -> Places {
-        Places::one(first)
     }
 
     #[test]

@@ -232,26 +232,26 @@ impl SentCopies {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::carrier::recovery::RecoveryKind;
 
-    const NO_COPIES: EarlierCopies = EarlierCopies { count: 0, are_refused: false };
+    pub(in super::super) const NO_COPIES: EarlierCopies = EarlierCopies { count: 0, are_refused: false };
 
-    fn at(time: u64) -> Stamp {
+    pub(in super::super) fn at(time: u64) -> Stamp {
         Stamp { frame: time, time: crate::file::Time(time * 1_000_000) }
     }
 
-    fn nak(time: u64) -> Refusal {
+    pub(in super::super) fn nak(time: u64) -> Refusal {
         Refusal { kind: RecoveryKind::SequenceError, stamp: at(time) }
     }
 
     /// A message in the places 10 to 12 that was captured at 1 ms.
-    fn message() -> SentCopies {
+    pub(in super::super) fn message() -> SentCopies {
         SentCopies::new(13, at(1), NO_COPIES)
     }
 
-    fn place(first: u64) -> Places {
+    pub(in super::super) fn place(first: u64) -> Places {
         Places::one(first)
     }
 
