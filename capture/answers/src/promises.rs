@@ -92,7 +92,7 @@ pub(crate) fn refused(promise: &Promise) -> String {
     format!("refused {}{status}", times(promise.refusals))
 }
 
-/// What is owed by whom at the end of the capture, in words.
+/// The end that owes the next step at the end of the capture, and that step, in words.
 pub(crate) fn owed(promise: &Promise, end: CaptureEnd) -> String {
     let Promise { client, server, latest, .. } = promise;
     let since = owed_since(promise);

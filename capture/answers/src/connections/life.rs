@@ -224,7 +224,7 @@ impl ConnectionLife {
         self.service.and_then(service_port)
     }
 
-    /// Frame that completed the setup, if the capture holds it.
+    /// Frame that completed the setup, if captured.
     #[must_use]
     pub fn established(&self) -> Option<Stamp> {
         self.known.as_ref().and_then(|known| known.connection.established)

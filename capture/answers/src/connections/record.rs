@@ -122,7 +122,7 @@ struct TermsObject {
     server: EndTermsObject,
 }
 
-/// Terms of an end, from its message of connection setup.
+/// Terms of an end, from the message that this end sent in connection setup.
 #[derive(Serialize, schemars::JsonSchema)]
 struct EndTermsObject {
     /// The largest Send of this end, in octets.

@@ -132,7 +132,8 @@ impl Attempts {
         self.requests.iter().filter(move |(key, requests)| requests.is_for_rpc || is_known(key))
     }
 
-    /// Rejections after which no connection was accepted, or that went on for a second: those without a listener, or all others.
+    /// Rejections after which no connection was accepted, or that went on for a second: for `ServerNotListening`, the rejections
+    /// without a listener, and for another cause the rejections for other reasons.
     pub(super) fn refused_because(&self, cause: Cause) -> Vec<(&RequestKey, &RequestOutcomes, RequestRun)> {
         let is_of_cause =
             |requests: &RequestOutcomes| requests.is_without_listener() == (cause == Cause::ServerNotListening);

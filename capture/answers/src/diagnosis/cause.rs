@@ -47,7 +47,7 @@ pub enum Cause {
     Distance,
     /// A client is late to return a delegation that other calls wait for.
     DelegationRecall,
-    /// The server refuses operations in its grace period.
+    /// The server is in a grace period, and refuses operations.
     ServerGrace,
     /// The server refuses operations for now, for no reason that the capture shows.
     RefusedForNow,

@@ -305,7 +305,7 @@ impl Facts {
         self.deaths.value_or(connection, CONNECTIONS, || frame);
     }
 
-    /// Returns true if a call died with its connection between two frames.
+    /// Returns true if a connection ended between two frames with a call without a reply.
     pub(super) fn has_death_between(&self, first: Stamp, last: Stamp) -> bool {
         self.deaths.values().any(|death| (first.frame..=last.frame).contains(death))
     }

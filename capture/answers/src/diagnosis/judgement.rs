@@ -26,7 +26,7 @@ pub(super) struct Judgement<'a> {
     pub(super) silence: &'a Silence,
     pub(super) facts: &'a Facts,
     pub(super) attempts: &'a Attempts,
-    /// Of a selection, those that the selected RPCs show.
+    /// Connections that end again and again; of a selection, the connections of selected RPCs.
     pub(super) flapping: &'a [Flapping],
     pub(super) gaps: &'a Gaps,
     /// Servers, clients, users and files that are far slower than others.

@@ -55,7 +55,7 @@ pub(super) fn list_evidence(outlier: &Outlier, outliers: usize) -> Vec<String> {
     evidence
 }
 
-/// Adds the outlier, its time and its frames to a cause.
+/// Adds an outlier to a cause, with the time and the frames of the outlier.
 pub(super) fn attribute(
     outlier: &Outlier,
     owner: OutlierOwner,

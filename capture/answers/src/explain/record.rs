@@ -28,7 +28,7 @@ pub struct ExplainedObject<'a> {
     try_number: Option<usize>,
     /// Number of tries of the RPC.
     tries: usize,
-    /// What ended the try, in words; null if the RPC has one try.
+    /// End of the try, in words; null if the RPC has one try.
     try_ended: Option<String>,
     /// In the order of the capture; consecutive packets that did the same are one step.
     steps: Vec<PacketRunObject>,

@@ -52,7 +52,7 @@ pub(super) struct ComparedTimes {
     pub(super) others: u64,
 }
 
-/// What RPCs have in common that are compared: the operation, and ends.
+/// Operation and ends that RPCs have in common if they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Comparable {
     pub(super) operation: u16,

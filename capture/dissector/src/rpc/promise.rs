@@ -1,4 +1,4 @@
-//! What one RPC opens, and a later one keeps.
+//! Promises above RPC: one RPC opens a promise, and a later RPC keeps the promise.
 
 use crate::carrier::operation::Stamp;
 use crate::link::Address;
@@ -93,7 +93,7 @@ pub struct DelegationHolder {
     pub returned: Option<Stamp>,
 }
 
-/// What one RPC opens, and a later one keeps.
+/// A promise that one RPC opens, and a later RPC keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Promise {
