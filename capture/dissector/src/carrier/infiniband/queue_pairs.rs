@@ -6,8 +6,10 @@
 
 use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
+use super::loss_account::PacketPosition;
 use super::management::Management;
-use super::ordering::{OperationSink, Ordering, PacketPlace};
+use super::operation_sink::OperationSink;
+use super::ordering::Ordering;
 use super::setup::{PendingSetup, PendingSetups, Receipt, Seen, SetupHalf};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
@@ -115,11 +117,11 @@ impl<S> QueuePairs<S> {
         if let Some((key, from)) = self.table.find(&flow) {
             if let Some(entry) = self.table.touch(key) {
                 if entry.is_young(clock) {
-                    entry.ordering.set_copies(self.copies);
+                    entry.ordering.set_duplicates(self.copies);
                 }
                 let octets = CutOctets { octets: packet.octets, length: packet.length };
                 entry.packet(SentPacket { from, captured }, octets, transport, &mut self.recent, handler);
-                if let Some(PacketPlace { sender, number }) = entry.ordering.take_unacknowledged(stamp.frame) {
+                if let Some(PacketPosition { sender, number }) = entry.ordering.take_unacknowledged(stamp.frame) {
                     let again = RetransmittedPacket { key, from: sender, number, frame: stamp.frame };
                     self.unverified = Some(Unverified::Again(again));
                 }
@@ -163,7 +165,7 @@ impl<S> QueuePairs<S> {
             Unverified::Again(packet) => {
                 let Some(entry) = self.table.get_mut(packet.key) else { return };
                 self.checked.take_verdict(entry.connection.ends.get(packet.from).address, is_right);
-                entry.ordering.verified(packet, is_right);
+                entry.ordering.take_verdict(&packet, is_right);
             }
         }
     }
@@ -486,7 +488,7 @@ impl<S> QueuePairs<S> {
         entry.flush(handler);
         handler.account().change(entry.held, 0);
         let are_recorded = |side| self.checked.are_recorded(entry.connection.ends.get(side).address);
-        let counts = entry.ordering.counted(are_recorded);
+        let counts = entry.ordering.finished_counts(are_recorded);
         handler.closed(&entry.connection, entry.session, &counts);
     }
 
@@ -669,6 +671,6 @@ impl<S> QueuePairEntry<S> {
     /// Returns true if the connection has only just begun, so that a request with the same names is the same request,
     /// retransmitted or captured again.
     const fn is_young(&self, clock: u64) -> bool {
-        self.ordering.counts.active.packets == 0 || clock - self.opened < YOUNG
+        self.ordering.is_silent(Side::Active) || clock - self.opened < YOUNG
     }
 }

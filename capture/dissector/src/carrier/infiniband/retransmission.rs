@@ -5,7 +5,7 @@
 //! acknowledgement came in time. The connection request announces that time; adapters wait up to four times as long
 //! (InfiniBand Architecture, volume 1, section 9.7.6.1.3).
 
-use super::reorder_buffer::RepeatedResponses;
+use super::reorder_buffer::{Arrival, RepeatedResponses};
 use super::stream::{RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::recovery::{Indications, RecoveryKind, SILENCE, TIMER};
@@ -104,6 +104,21 @@ impl RequestStream {
         let Some(timeout) = self.ack_timeout else { return false };
         let ran = self.last_time.0.saturating_sub(self.started.0);
         silence >= timeout / 2 && (timeout..timeout + timeout / 8).contains(&ran)
+    }
+
+    /// Goes on to the number after a request that was used.
+    pub(super) fn pass(&mut self, arrival: &Arrival<'_>, number: u64, mtu: Option<u32>) {
+        self.repetitions = 0;
+        self.refused_from.take_if(|refused| *refused <= number);
+        if arrival.first_sent.is_none() {
+            // Packets that waited for a retransmission do not show that its sender goes on with new ones.
+            self.run.take_if(|_| arrival.stamp.time >= self.went_back);
+            self.start_timer(arrival.stamp.time);
+        }
+        self.next = Some(number + self.span(number, arrival.packet, mtu));
+        if let Some(asked) = arrival.asked_again {
+            self.ask_again(asked);
+        }
     }
 
     /// A request is sent.

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use super::reorder_buffer::{Arrival, BufferedPacket, Packets, RepeatedResponses};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
-use crate::carrier::operation::{OperationKind, Progress};
+use crate::carrier::operation::{OperationKind, Places, Progress};
 use crate::carrier::recovery::MissingPacket;
 use crate::file::Time;
 
@@ -254,6 +254,36 @@ impl RequestStream {
             false => 0,
         };
         self.reads.iter_mut().map(wrong).sum()
+    }
+
+    /// Goes on after the gap at the next number: with the first packet that is available, or after what is known to
+    /// have arrived. Returns the numbers that are skipped, if the next number was known.
+    pub(super) fn skip_gap(&mut self) -> Option<Places> {
+        let next = self.next.unwrap_or_default();
+        // Packets buffered under a lower number have been passed.
+        let held = self.held.range(next..).next().map(|(number, _)| *number);
+        let refused = self.refused.packets.range(next..).next().map(|(number, _)| *number);
+        let arrived = self.arrived.map(|(highest, _)| highest + 1).filter(|end| *end > next);
+        let Some(end) = held.into_iter().chain(refused).chain(arrived).min() else {
+            // Nothing is known about this end, so what waits for it is used as it is.
+            self.next = None;
+            return None;
+        };
+        self.refused_from.take_if(|refused| *refused < end);
+        let is_known = self.next.replace(end).is_some();
+        if is_known && end > next {
+            self.remember_hole(next, end);
+            return Some(Places { first: next, end });
+        }
+        None
+    }
+
+    /// Returns the key of the buffered request that would end a wait for this end.
+    pub(super) fn awaited_key(&self) -> Option<u64> {
+        match self.next {
+            Some(next) => self.held.get(&next).copied(),
+            None => self.held.first_key_value().map(|(_, key)| *key),
+        }
     }
 
     /// Returns true if a packet at or after `next` was seen but `next` was not.
