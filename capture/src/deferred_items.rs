@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use rpcrdma_answers::selection::RpcKey;
-use rpcrdma_dissector::{Direction, Event};
+use rpcrdma_dissector::{Event, MessageDirection};
 
 /// The most items that wait.
 const WAITING: usize = 65_536;
@@ -59,7 +59,7 @@ impl<T> Undecided<T> {
     pub(crate) fn settle(&mut self, event: &Event, is_wanted: bool, octets: impl Fn(&T) -> usize) -> Vec<T> {
         match event {
             Event::Message(message) => {
-                if message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Call)
+                if message.rpc.as_ref().is_some_and(|rpc| rpc.direction == MessageDirection::Call)
                     && let Some(xid) = message.rdma_xid()
                 {
                     self.ended.remove(&RpcKey { connection: message.connection, xid });

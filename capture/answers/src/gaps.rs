@@ -60,7 +60,7 @@ pub enum Gap {
     /// There is no message.
     Empty,
     /// One direction of a connection is missing.
-    Direction,
+    MessageDirection,
     /// A file could not be read completely.
     File,
     /// Packets are missing.
@@ -75,7 +75,7 @@ impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the capture holds no RPC-over-RDMA message",
-            Self::Direction => "one direction of a connection is missing from the capture",
+            Self::MessageDirection => "one direction of a connection is missing from the capture",
             Self::File => "a file could not be read to its end",
             Self::Packets => "packets are missing from the capture",
             Self::Messages => "messages are incomplete in the capture",
@@ -133,7 +133,7 @@ impl Gaps {
     pub fn gravest(&self) -> Option<Gap> {
         let gaps = [
             (self.messages == 0, Gap::Empty),
-            (!self.directions.is_empty(), Gap::Direction),
+            (!self.directions.is_empty(), Gap::MessageDirection),
             (self.files > 0, Gap::File),
             (self.packets > 0, Gap::Packets),
             (self.incomplete > 0, Gap::Messages),

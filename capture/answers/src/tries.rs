@@ -1,6 +1,6 @@
 //! Tries of an RPC, in words.
 
-use rpcrdma_dissector::{Execution, RecoveryKind, Refusal, Transaction, Tries, Try, TryDisconnection, TryEnd};
+use rpcrdma_dissector::{Execution, PacketRefusal, RecoveryKind, Transaction, Tries, Try, TryDisconnection, TryEnd};
 
 use crate::format::number::{duration, grouped};
 
@@ -71,7 +71,9 @@ fn outcome(one: &Try) -> Option<String> {
         format!("{by} ended the connection ({} in frame {})", how.name(), stamp.frame)
     });
     let happened = match end {
-        TryEnd::Refused(Refusal { kind, stamp, .. }) => Some(format!("{} in frame {}", refusal(kind), stamp.frame)),
+        TryEnd::Refused(PacketRefusal { kind, stamp, .. }) => {
+            Some(format!("{} in frame {}", refusal(kind), stamp.frame))
+        }
         TryEnd::Lost { .. } => Some("the call was never acknowledged".to_owned()),
         TryEnd::ReplyLost => {
             Some(format!("the reply did not arrive (frame {})", one.reply.map_or(call.frame, |reply| reply.frame)))

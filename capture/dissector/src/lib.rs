@@ -66,7 +66,7 @@ pub use carrier::connection::{
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::nfs_over_tcp::NfsOverTcp;
-pub use carrier::operation::{MemoryAddress, OperationType, Progress, Side, Sides, Stamp};
+pub use carrier::operation::{MemoryAddress, OperationType, Side, Sides, Stamp, StreamProgress};
 pub use carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 pub use carrier::terminate::Terminate;
@@ -96,14 +96,14 @@ pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::place::{CapturedAt, PlaceKnown};
 pub use rpc::promise::{DelegationHolder, Promise, PromiseEnd, PromiseKind, PromiseUnknown};
-pub use rpc::properties::{Direction, Rpc, Security, Status, Walked};
+pub use rpc::properties::{MessageDirection, Rpc, Security, Status, Walked};
 pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, TimeOut};
 pub use rpc::retry::RetryFailure;
 pub use rpc::slots::SlotWaitUnknown;
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
-pub use rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
+pub use rpc::transaction::{Half, MessageForm, Rebuilt, RoundTrips, Transaction};
 pub use rpc::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
-pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
+pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, PacketRefusal, Step, WaitEnd, Waiting};
 /// Types of the codec appear in signatures here.
 pub use rpcrdma;

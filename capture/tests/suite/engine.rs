@@ -6,7 +6,7 @@ use rpcrdma_answers::file_names::FileNames;
 use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::nfs::{Callback, WalkError};
 use rpcrdma_dissector::{
-    Captured, ChunkName, Config, Counts, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
+    Captured, ChunkName, Config, Counts, Files, Half, MessageForm, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };
 
 use crate::synthetic::rpc::*;
@@ -1599,7 +1599,7 @@ fn a_position_zero_chunk_is_the_whole_call() {
     let data = octets(1, 3001);
     let found = calling(NOMSG, &[(0, &written(1, &data))], &[]);
     let call = found.only_rpc(1).call.as_ref().unwrap();
-    assert_eq!((call.form, call.inline), (Form::Long, 0));
+    assert_eq!((call.form, call.inline), (MessageForm::Long, 0));
     assert_eq!(found.only_rpc(1).name, Some("NFSv3 WRITE"));
     let rebuilt = call.message.as_ref().unwrap();
     assert!(rebuilt.octets() == written(1, &data));
@@ -1645,7 +1645,7 @@ fn two_read_chunks_go_to_their_positions() {
     let second = 48 + 1004 + 4;
     let found = calling(MSG, &[(48, &one), (second, &two)], &payload);
     assert!(whole(&found.only_rpc(1).call) == whole_call);
-    assert_eq!(found.only_rpc(1).call.as_ref().unwrap().form, Form::Chunked);
+    assert_eq!(found.only_rpc(1).call.as_ref().unwrap().form, MessageForm::Chunked);
     let found = calling(MSG, &[(second, &two), (48, &one)], &payload);
     assert!(whole(&found.only_rpc(1).call) == whole_call, "no rule sorts the Read list");
 }
@@ -1737,7 +1737,7 @@ fn an_unused_write_chunk_may_keep_its_segments_or_not() {
     for returned in [Lists::writes(&[&[(1, 0, 0), (2, 0x10, 0)]]), Lists::writes(&[&[]])] {
         let found = answering(&read3(1, 3000), &offered, &[], (MSG, &returned), &read3_reply(1, &data));
         assert!(whole(&found.only_rpc(1).reply) == read3_reply(1, &data));
-        assert_eq!(found.only_rpc(1).reply.as_ref().unwrap().form, Form::Short);
+        assert_eq!(found.only_rpc(1).reply.as_ref().unwrap().form, MessageForm::Short);
     }
 }
 
@@ -1793,7 +1793,7 @@ fn a_long_reply_may_be_reduced() {
     let writes = [((2, 0), &reduced[..20]), ((3, 0x10), &reduced[20..]), ((1, 0), &data[..])];
     let found = answering(&compound_call(1), &offered, &writes, (NOMSG, &returned), &[]);
     let half = found.only_rpc(1).reply.as_ref().unwrap();
-    assert_eq!((half.form, half.inline), (Form::Long, 0));
+    assert_eq!((half.form, half.inline), (MessageForm::Long, 0));
     assert!(whole(&found.only_rpc(1).reply) == all);
     // Without the chunk that holds the Payload stream there is nothing.
     let found = answering(&compound_call(1), &offered, &writes[2..], (NOMSG, &returned), &[]);

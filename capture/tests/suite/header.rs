@@ -5,7 +5,7 @@ use rpcrdma_answers::JsonRecord;
 use rpcrdma_answers::messages::HeaderObject;
 use rpcrdma_answers::messages::tree;
 use rpcrdma_dissector::check::send::findings;
-use rpcrdma_dissector::{Direction, Status, lone_message};
+use rpcrdma_dissector::{MessageDirection, Status, lone_message};
 
 use crate::command::run;
 
@@ -26,7 +26,7 @@ fn a_call_is_shown_with_its_operations() {
     let message = lone_message(octets(READ), None);
     let rpc = message.rpc.clone().unwrap();
     let operations: Vec<&str> = rpc.operations.iter().map(|operation| operation.name).collect();
-    assert_eq!((rpc.direction, rpc.name), (Direction::Call, Some("NFSv4 COMPOUND")));
+    assert_eq!((rpc.direction, rpc.name), (MessageDirection::Call, Some("NFSv4 COMPOUND")));
     assert_eq!(operations, ["SEQUENCE", "PUTFH", "READ"]);
     assert!(findings(&message).is_empty());
 }

@@ -6,7 +6,9 @@ use rpcrdma_answers::format::screen::Screen;
 use rpcrdma_answers::lines::Lines;
 use rpcrdma_answers::messages::MessageObject;
 use rpcrdma_answers::messages::tree;
-use rpcrdma_dissector::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
+use rpcrdma_dissector::{
+    ChunkName, Files, Message, MessageDirection, MessageForm, NotRebuilt, Status, Time, lone_message,
+};
 
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{
@@ -81,11 +83,11 @@ fn a_provided_reply_is_what_was_read_until_done() {
     let found = dissect(&trace);
     assert_rpc(&found, 1, &read3(1, 3000), &reply);
     let transaction = found.only_rpc(1);
-    assert_eq!(transaction.reply.as_ref().unwrap().form, Form::Long);
+    assert_eq!(transaction.reply.as_ref().unwrap().form, MessageForm::Long);
     assert_eq!((transaction.read_octets, transaction.status), (reply.len() as u64, Some(Status::Success(Some(0)))));
     assert_eq!(found.transactions[0].xid, 1, "as it ended first");
     let directions: Vec<_> = found.messages.iter().map(|m| m.rpc.as_ref().map(|rpc| rpc.direction)).collect();
-    assert_eq!(directions[..3], [Some(Direction::Call), Some(Direction::Reply), None]);
+    assert_eq!(directions[..3], [Some(MessageDirection::Call), Some(MessageDirection::Reply), None]);
     let [text, ..] = shown(&found.messages[1]);
     assert!(text.ends_with("reply NFSv3 READ  read 3044@0\n"), "{text}");
     assert_eq!(found.messages[2].type_name(), Some("RDMA_DONE"));

@@ -8,7 +8,8 @@ use rpcrdma_answers::lines::Lines;
 use rpcrdma_answers::messages::tree;
 use rpcrdma_answers::messages::{HeaderObject, MessageObject};
 use rpcrdma_dissector::{
-    Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
+    Config, Dialect, Dropped, Files, Message, MessageDirection, MessageForm, NotRebuilt, Status, Time, Transaction,
+    lone_message,
 };
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ fn shown(family: Family) -> (Wire, Vec<Packet>) {
     (wire, trace)
 }
 
-fn forms(transaction: &Transaction) -> [Option<Form>; 2] {
+fn forms(transaction: &Transaction) -> [Option<MessageForm>; 2] {
     [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.form))
 }
 
@@ -69,7 +70,7 @@ fn a_short_call_and_its_reply() {
         assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family); 2]);
         let transaction = found.only_rpc(1);
         assert_eq!((transaction.name, transaction.status), (Some("NFSv3 NULL"), Some(Status::Success(None))));
-        assert_eq!(forms(transaction), [Some(Form::Short); 2]);
+        assert_eq!(forms(transaction), [Some(MessageForm::Short); 2]);
         assert_eq!([&transaction.call, &transaction.reply].map(|half| half.as_ref().unwrap().inline), [40, 24]);
     }
 }
@@ -95,7 +96,7 @@ fn a_read_whose_data_is_in_a_write_chunk() {
         let found = dissect(&read_by_write(family, 2, &data));
         assert_rpc(&found, 2, &read3(2, 5001), &read3_reply(2, &data));
         let transaction = found.only_rpc(2);
-        assert_eq!(forms(transaction), [Some(Form::Short), Some(Form::Chunked)]);
+        assert_eq!(forms(transaction), [Some(MessageForm::Short), Some(MessageForm::Chunked)]);
         assert_eq!((transaction.read_octets, transaction.write_octets), (0, 5001));
         assert_eq!(found.messages[3].invalidates, Some(0x51));
     }
@@ -122,7 +123,7 @@ fn a_write_whose_data_is_in_a_read_chunk() {
         let data = octets(6, 2503);
         let found = dissect(&write_by_read(family, 3, &data));
         assert_rpc(&found, 3, &written(3, &data), &write3_reply(3, 2503));
-        assert_eq!(forms(found.only_rpc(3)), [Some(Form::Chunked), Some(Form::Short)]);
+        assert_eq!(forms(found.only_rpc(3)), [Some(MessageForm::Chunked), Some(MessageForm::Short)]);
         assert_eq!(found.only_rpc(3).read_octets, 2503);
     }
 }
@@ -147,7 +148,7 @@ fn a_long_call_with_a_data_item_beside_it() {
         let data = octets(7, 1999);
         let found = dissect(&long_write(family, 4, &data));
         assert_rpc(&found, 4, &written(4, &data), &write3_reply(4, 1999));
-        assert_eq!(forms(found.only_rpc(4)), [Some(Form::Long), Some(Form::Short)]);
+        assert_eq!(forms(found.only_rpc(4)), [Some(MessageForm::Long), Some(MessageForm::Short)]);
         assert_eq!(found.only_rpc(4).name, Some("NFSv3 WRITE"));
         // The call's name is known even if its data is not kept.
         let found = dissect_with(&long_write(family, 4, &data), Config::for_messages());
@@ -179,7 +180,7 @@ fn a_long_reply() {
         let data = octets(8, 4001);
         let found = dissect(&long_read(family, 5, &data));
         assert_rpc(&found, 5, &read3(5, 4001), &read3_reply(5, &data));
-        assert_eq!(forms(found.only_rpc(5)), [Some(Form::Short), Some(Form::Long)]);
+        assert_eq!(forms(found.only_rpc(5)), [Some(MessageForm::Short), Some(MessageForm::Long)]);
         assert_eq!(found.only_rpc(5).status, Some(Status::Success(Some(0))));
     }
 }
@@ -210,14 +211,14 @@ fn parts_are_joined() {
         let found = dissect(&trace);
         assert_rpc(&found, XID, &written(XID, &data), &write3_reply(XID, 2501));
         let transaction = found.only_rpc(XID);
-        assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
+        assert_eq!(forms(transaction), [Some(MessageForm::Continued); 2]);
         assert_eq!(transaction.call.as_ref().unwrap().inline, 68 + 2504, "of all its Sends");
         assert_eq!(transaction.name, Some("NFSv3 WRITE"));
         assert!(found.messages.iter().all(|message| message.dropped.is_none()));
         let earlier: Vec<u64> = found.messages[2..].iter().map(|message| message.earlier_length()).collect();
         assert_eq!(earlier, [0, 0, 2000, 0, 20]);
         let directions: Vec<_> = found.messages[2..].iter().map(|m| m.rpc.as_ref().map(|rpc| rpc.direction)).collect();
-        assert_eq!(directions, [None, None, Some(Direction::Call), None, Some(Direction::Reply)]);
+        assert_eq!(directions, [None, None, Some(MessageDirection::Call), None, Some(MessageDirection::Reply)]);
     }
 }
 
@@ -459,7 +460,7 @@ fn a_capture_that_begins_among_the_parts_says_so() {
         let transaction = found.only_rpc(XID);
         assert_eq!(rebuilt(transaction), [None, Some(&write3_reply(XID, 2501)[..])], "{transaction:?}");
         assert_eq!(why(transaction.call.as_ref()), NotRebuilt::Earlier);
-        assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
+        assert_eq!(forms(transaction), [Some(MessageForm::Continued); 2]);
         let message = &found.messages[2];
         assert!(text(message).ends_with("earlier parts missing\n"), "{}", text(message));
         assert!(json_of(message).contains(r#""missing":"earlier"}"#), "{}", json_of(message));

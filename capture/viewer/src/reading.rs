@@ -30,7 +30,7 @@ pub(crate) struct Reading {
 /// Progress of reading.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Progress {
+pub(crate) struct ReadingProgress {
     rpcs: usize,
     /// Nanoseconds since 1970 as text: a number of the page would be rounded.
     first_ns: String,
@@ -127,11 +127,11 @@ impl Reading {
     }
 
     /// Progress, when `read` of `size` octets were read.
-    pub(crate) fn progress(&self, read: f64, size: f64) -> Progress {
+    pub(crate) fn progress(&self, read: f64, size: f64) -> ReadingProgress {
         let rpcs = self.table.len();
         let stopped = if self.is_stopped { ": stopped by you, what follows was not read" } else { "" };
         let counts = format!("{}, {}", counted(self.source.summary().frames, "frame"), counted(rpcs as u64, "RPC"));
-        Progress {
+        ReadingProgress {
             rpcs,
             first_ns: self.table.first.to_string(),
             duration_ns: self.table.last.saturating_sub(self.table.first),

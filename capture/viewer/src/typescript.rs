@@ -17,7 +17,7 @@ use crate::groups::{self, ShownGroup};
 use crate::heading::{Column, Heading};
 use crate::notable::{Notable, Stepped};
 use crate::query::Query;
-use crate::reading::Progress;
+use crate::reading::ReadingProgress;
 use crate::saving::Format;
 use crate::table::{self, ShownRow};
 use crate::timeline::Timeline;
@@ -126,7 +126,7 @@ fn headings() -> String {
 fn generated() -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut exported = Exported { generator, types: Vec::new() };
-    exported.add_type::<Progress>("Progress");
+    exported.add_type::<ReadingProgress>("ReadingProgress");
     exported.add_type::<ShownDiagnosis<'_>>("Diagnosis");
     exported.add_type::<ShownRow<'_>>("Row");
     exported.add_type::<ShownGroup>("Group");

@@ -1,5 +1,5 @@
 // The worker, as functions.
-import type { Answers, Progress, Question, Reply } from "./protocol";
+import type { Answers, ReadingProgress, Question, Reply } from "./protocol";
 
 declare const WORKER_SOURCE: string;
 
@@ -10,7 +10,7 @@ export class Client {
   private readonly waiting = new Map<number, Waiting>();
   private last = 0;
 
-  constructor(private readonly onProgress: (progress: Progress) => void) {
+  constructor(private readonly onProgress: (progress: ReadingProgress) => void) {
     const address = URL.createObjectURL(new Blob([WORKER_SOURCE], { type: "text/javascript" }));
     this.worker = new Worker(address);
     URL.revokeObjectURL(address);

@@ -202,21 +202,6 @@ export interface Plain {
   readonly segments: readonly SegmentObject[];
 }
 
-/** Progress of reading. */
-export interface Progress {
-  readonly rpcs: number;
-  /** Nanoseconds since 1970 as text: a number of the page would be rounded. */
-  readonly first_ns: string;
-  readonly duration_ns: number;
-  readonly ended: boolean;
-  /** Frames that were read before the user stopped reading; null if reading was not stopped. */
-  readonly stopped_after: number | null;
-  /** Counts of the frames and RPCs read so far, in words. */
-  readonly status: string;
-  /** RPCs and findings that the page does not show, and reasons why files could not be read. */
-  readonly notes: readonly string[];
-}
-
 export interface PropertyObject {
   readonly id: number;
   readonly name: string | null;
@@ -241,6 +226,21 @@ export interface Reactions {
 export interface ReadObject {
   readonly position: number;
   readonly segments: readonly SegmentObject[];
+}
+
+/** Progress of reading. */
+export interface ReadingProgress {
+  readonly rpcs: number;
+  /** Nanoseconds since 1970 as text: a number of the page would be rounded. */
+  readonly first_ns: string;
+  readonly duration_ns: number;
+  readonly ended: boolean;
+  /** Frames that were read before the user stopped reading; null if reading was not stopped. */
+  readonly stopped_after: number | null;
+  /** Counts of the frames and RPCs read so far, in words. */
+  readonly status: string;
+  /** RPCs and findings that the page does not show, and reasons why files could not be read. */
+  readonly notes: readonly string[];
 }
 
 export interface RecoveryObject {

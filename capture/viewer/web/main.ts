@@ -7,7 +7,7 @@ import { captures, dissector } from "./embedded";
 import { Grid } from "./grid";
 import { findingTable, groupTable } from "./groups";
 import { picture } from "./picture";
-import type { Notable, Progress, Row, SaveFormat, Timeline } from "./protocol";
+import type { Notable, ReadingProgress, Row, SaveFormat, Timeline } from "./protocol";
 import { showReading, showRpc } from "./rpc";
 import { format, formatRpc, narrowed, parse, parseRpc, START, type Parsed, type RpcName, type State } from "./state";
 import { FINDINGS, pressed, RPCS, TABLES, tableOf, type Column, type Order } from "./tables";
@@ -32,7 +32,7 @@ class Page {
   private client: Client | undefined;
   private files: readonly File[] = [];
   private state: State = START;
-  private progress: Progress | undefined;
+  private progress: ReadingProgress | undefined;
   private refreshed = 0;
   /** Counts refreshes, so that one that was overtaken shows nothing more. */
   private turn = 0;
@@ -131,7 +131,7 @@ class Page {
     void this.completion.learn(client).catch((error: unknown) => this.fail(error));
   }
 
-  private take(progress: Progress): void {
+  private take(progress: ReadingProgress): void {
     this.progress = progress;
     const bar = by<HTMLProgressElement>("progress");
     bar.hidden = by("cancel").hidden = progress.ended;

@@ -11,7 +11,7 @@ export type { Explain as ExplainRecord, ShownCause as Cause, ShownRule as Rule }
 export type FilePart = dissector.Explained["files"][number];
 
 /** Progress of the dissector, and the worker's. */
-export interface Progress extends dissector.Progress {
+export interface ReadingProgress extends dissector.ReadingProgress {
   /** The part that was read, from 0 to 1. */
   readonly part: number;
   /** Octets that the dissector has taken. */
@@ -30,7 +30,7 @@ export interface Question { readonly id: number; readonly call: keyof Answers; r
 export type Reply =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: string }
-  | { readonly progress: Progress };
+  | { readonly progress: ReadingProgress };
 
 /** A question to the worker that reads ahead: the files, or a buffer to be filled from an offset on. */
 export type ReaderQuestion = { readonly files: readonly SizedFile[] } | Wanted;

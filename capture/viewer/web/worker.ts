@@ -1,7 +1,7 @@
 // The worker: reads captures in steps, and answers questions between them.
 import { initSync, filter_words, order_of_files, phase_legend, Viewer } from "dissector";
 import { octetsInAll, octetsRead, octetsTaken, PIECE, readAhead, readFrom, setFiles } from "./capture-files";
-import type { Answers, Progress, Query, Question, Reply } from "./protocol";
+import type { Answers, ReadingProgress, Query, Question, Reply } from "./protocol";
 
 /** Milliseconds that a step may take, and those between two reports of progress. */
 const STEP = 40;
@@ -52,7 +52,7 @@ function opened(): Viewer {
 
 function report(): void {
   const [read, size] = [octetsRead(), octetsInAll()];
-  const progress = JSON.parse(opened().progress(read, size)) as Omit<Progress, "part" | "memory">;
+  const progress = JSON.parse(opened().progress(read, size)) as Omit<ReadingProgress, "part" | "memory">;
   say({ progress: { ...progress, part: size > 0 ? read / size : 0, memory: memory?.buffer.byteLength ?? 0 } });
 }
 

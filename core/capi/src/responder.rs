@@ -1,6 +1,6 @@
 //! The Responder.
 
-use rpcrdma::endpoint::responder::{CallMessage, Form, Input, Output, Reply, ReplyFault};
+use rpcrdma::endpoint::responder::{CallMessage, Input, Output, Reply, ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{CallId, Limits, RegisteredMemory, Responder};
 
 use crate::argument::{Extent, OutOctets, OutPointer, status, value, values};
@@ -435,11 +435,11 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
         };
         let reply = Reply { head, length: reply.length, results: results.as_slice(), protected };
         form.write(match responder.reply(CallId::from_number(call), &reply)? {
-            Form::Short => RPCRDMA_FORM_SHORT,
-            Form::Long => RPCRDMA_FORM_LONG,
-            Form::Refused => RPCRDMA_FORM_REFUSED,
-            Form::Continued => RPCRDMA_FORM_CONTINUED,
-            Form::Provided => RPCRDMA_FORM_PROVIDED,
+            ReplyForm::Short => RPCRDMA_FORM_SHORT,
+            ReplyForm::Long => RPCRDMA_FORM_LONG,
+            ReplyForm::Refused => RPCRDMA_FORM_REFUSED,
+            ReplyForm::Continued => RPCRDMA_FORM_CONTINUED,
+            ReplyForm::Provided => RPCRDMA_FORM_PROVIDED,
             _ => RPCRDMA_FORM_OTHER,
         });
         Ok(())

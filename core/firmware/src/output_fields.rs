@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use rpcrdma::endpoint::channel::Arrival;
 use rpcrdma::endpoint::requester::{self, End, Memory};
-use rpcrdma::endpoint::responder::{self, CallMessage, Form, ReplyFault};
+use rpcrdma::endpoint::responder::{self, CallMessage, ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{CallId, Ranges};
 use rpcrdma::segment::Segment;
 use rpcrdma::v1::ErrorBody;
@@ -188,14 +188,14 @@ fn ranges(digest: &mut Digest, ranges: impl Iterator<Item = Range<u32>> + Clone)
 }
 
 /// Returns the number of a reply's form; 0 for a fault.
-pub(crate) fn form(answer: Result<Form, ReplyFault>) -> u32 {
+pub(crate) fn form(answer: Result<ReplyForm, ReplyFault>) -> u32 {
     match answer {
         Err(_) => 0,
-        Ok(Form::Short) => 1,
-        Ok(Form::Long) => 2,
-        Ok(Form::Refused) => 3,
-        Ok(Form::Continued) => 4,
-        Ok(Form::Provided) => 5,
+        Ok(ReplyForm::Short) => 1,
+        Ok(ReplyForm::Long) => 2,
+        Ok(ReplyForm::Refused) => 3,
+        Ok(ReplyForm::Continued) => 4,
+        Ok(ReplyForm::Provided) => 5,
         Ok(_) => 0,
     }
 }

@@ -706,8 +706,8 @@ fn responder(input: &[u8], output: &mut [u8]) {
         see((responder.xid(call), responder.chunks(call), responder.length(call), call.index()));
         responder.padding(call).for_each(see);
         let answered = match octet & 3 {
-            0 => responder.refuse(call).map(|()| responder::Form::Refused),
-            1 => responder.forget(call).map(|()| responder::Form::Short),
+            0 => responder.refuse(call).map(|()| responder::ReplyForm::Refused),
+            1 => responder.forget(call).map(|()| responder::ReplyForm::Short),
             _ => responder.reply(call, &reply),
         };
         match answered {

@@ -2,7 +2,7 @@
 
 use rpcrdma::endpoint::channel::Arrival;
 use rpcrdma::endpoint::requester::{self, End};
-use rpcrdma::endpoint::responder::{self, CallMessage, Form};
+use rpcrdma::endpoint::responder::{self, CallMessage, ReplyForm};
 use rpcrdma::endpoint::{
     CallId, Channel, InputError, Item, Limits, RegisteredMemory, Requester, Responder, Terms, Version, Versions,
 };
@@ -133,7 +133,7 @@ fn null(version: Version) -> Vec<u32> {
     [header, &call_of(0)].concat()
 }
 
-fn reply(responder: &mut Server, call: CallId, reply: &[u32]) -> Form {
+fn reply(responder: &mut Server, call: CallId, reply: &[u32]) -> ReplyForm {
     let head = octets(reply);
     let length = head.len() as u32;
     responder.reply(call, &responder::Reply { head: &head, length, results: &[], protected: false }).unwrap()
@@ -227,7 +227,7 @@ fn a_reply_that_fits_nowhere_is_sent_in_parts() {
     for version in [A, B] {
         let (mut responder, call) = asked_by(version, &null(version));
         let message = reply_of(34);
-        assert_eq!(reply(&mut responder, call, &message), Form::Continued);
+        assert_eq!(reply(&mut responder, call, &message), ReplyForm::Continued);
         let (sends, others, _) = answered(&mut responder, &message);
         assert_eq!(sends, sends_of_reply(version), "{version}");
         assert_eq!(others, ["release 5"], "{version}");
@@ -261,7 +261,7 @@ fn an_unreduced_reply_is_continued_beside_a_small_reply_chunk() {
         let message = reply_of(20);
         let (head, results) = (octets(&message), [Item { position: 56, length: 8 }]);
         let answer = responder::Reply { head: &head, length: 104, results: &results, protected: false };
-        assert_eq!(responder.reply(call, &answer), Ok(Form::Continued));
+        assert_eq!(responder.reply(call, &answer), Ok(ReplyForm::Continued));
         let (sends, others, _) = answered(&mut responder, &message);
         let reduced = [&message[..14], &message[16..]].concat();
         let back = [1, 1, 0xa0, 8, 0, 0x1000, 0];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::endpoint::requester::{self, CallRefusal, End};
-use rpcrdma::endpoint::responder::{self, CallMessage, Form, ReplyFault};
+use rpcrdma::endpoint::responder::{self, CallMessage, ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Limits, RegisteredMemory, Requester, Responder, Terms};
 use rpcrdma::private_data::{Agreement, PrivateData};
 use rpcrdma::rpc::{self, Auth, Flavor, GssCredential, GssProcedure, GssService};
@@ -282,7 +282,7 @@ fn a_call_that_is_answered_tells_its_length_no_more() {
     let call = pair.answer.unwrap();
     assert_eq!(pair.responder.length(call), Some(40));
     let reply = responder::Reply { head: reply_head(XID), length: 24, results: &[], protected: false };
-    assert_eq!(pair.responder.reply(call, &reply), Ok(Form::Short));
+    assert_eq!(pair.responder.reply(call, &reply), Ok(ReplyForm::Short));
     assert_eq!(pair.responder.length(call), None);
 }
 
@@ -706,7 +706,7 @@ fn a_write_chunk_is_filled_in_order() {
     pair.received_by_responder();
     let (call, results) = (pair.answer.unwrap(), [Item { position: 28, length: 201 }]);
     let too_long = responder::Reply { head: reply_head(XID), length: 232, results: &results, protected: false };
-    assert_eq!(pair.responder.reply(call, &too_long), Ok(Form::Refused));
+    assert_eq!(pair.responder.reply(call, &too_long), Ok(ReplyForm::Refused));
     pair.wire = [7, 1, 4, 0, 0, 1, 2, 0x51, 99, 0, 0x1000, 0x52, 1, 0, 0x1000, 0, 0, 7, 1, 0, 0, 0, 0]
         .iter()
         .flat_map(|word: &u32| word.to_be_bytes())
@@ -1224,7 +1224,7 @@ fn a_buffer_that_is_too_small_changes_nothing() {
     assert_eq!(pair.requester_outputs(null()), ["send 7 1 20 0 0 0 0 + [0..40]"]);
     pair.received_by_responder();
     let reply = responder::Reply { head: reply_head(XID), length: 24, results: &[], protected: false };
-    assert_eq!(pair.responder.reply(pair.answer.unwrap(), &reply), Ok(Form::Short));
+    assert_eq!(pair.responder.reply(pair.answer.unwrap(), &reply), Ok(ReplyForm::Short));
     assert!(pair.responder.poll(&mut []).is_ok(), "a Release needs no buffer");
     assert!(pair.responder.poll(&mut [0; 27]).is_err());
     assert_eq!(pair.responder_outputs(&[]), ["send 7 1 4 0 0 0 0 + [0..24]"]);

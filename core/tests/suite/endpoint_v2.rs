@@ -1,7 +1,7 @@
 //! Requester and Responder of version 2, in both wire formats. The words were written by hand from the drafts.
 
 use rpcrdma::endpoint::requester::{self, End};
-use rpcrdma::endpoint::responder::{self, CallMessage, Form};
+use rpcrdma::endpoint::responder::{self, CallMessage, ReplyForm};
 use rpcrdma::endpoint::{Item, Limits, RegisteredMemory, Requester, Responder, Terms, Version};
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family};
 
@@ -260,7 +260,7 @@ fn serve_within(
                 }
                 let (length, results) = reply;
                 let reply = responder::Reply { head: &head, length, results, protected: false };
-                assert_ne!(responder.reply(call, &reply), Ok(Form::Provided));
+                assert_ne!(responder.reply(call, &reply), Ok(ReplyForm::Provided));
             }
             responder::Output::Write { from, target, .. } => {
                 moved.push(format!("{from} -> {:x} {}", target.handle, target.length));

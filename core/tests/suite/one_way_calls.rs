@@ -1,7 +1,7 @@
 //! Calls without a reply (version two draft -07 section 4.7), in both formats. The words were written by hand from the drafts.
 
 use rpcrdma::endpoint::requester::{self, CallRefusal, End};
-use rpcrdma::endpoint::responder::{self, Form, ReplyFault};
+use rpcrdma::endpoint::responder::{self, ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{CallId, Limits, Requester, Responder, Terms, Version};
 use rpcrdma::v2::Family;
 
@@ -202,5 +202,5 @@ fn version_1_owes_a_reply_to_every_call() {
     assert_eq!(responder.forget(call), Err(ReplyFault::Owed));
     let head = octets(&[XID, 1, 0, 0, 0, 0]);
     let reply = responder::Reply { head: &head, length: 24, results: &[], protected: false };
-    assert_eq!(responder.reply(call, &reply), Ok(Form::Short));
+    assert_eq!(responder.reply(call, &reply), Ok(ReplyForm::Short));
 }

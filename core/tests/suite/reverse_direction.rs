@@ -3,7 +3,7 @@
 
 use rpcrdma::endpoint::channel::{Arrival, ChannelTerms};
 use rpcrdma::endpoint::requester::{self, CallRefusal};
-use rpcrdma::endpoint::responder::{self, Form};
+use rpcrdma::endpoint::responder::{self, ReplyForm};
 use rpcrdma::endpoint::{
     Channel, Item, Limits, PayloadFormats, RegisteredMemory, Requester, Responder, Terms, Version, Versions,
 };
@@ -167,7 +167,7 @@ fn a_server_calls_only_clients_that_announced_answers() {
 
 /// Returns a client's answer to NULL with a reply of 300 octets, if it supports this level, whatever the server
 /// announces.
-fn answered(version: Version, level: ReverseDirection) -> (Form, Vec<Vec<u32>>) {
+fn answered(version: Version, level: ReverseDirection) -> (ReplyForm, Vec<Vec<u32>>) {
     let own = Properties { maximum_send_size: 256, reverse_direction: level, ..Properties::DEFAULT };
     let mut channel = Channel::client(Versions::from(version), own);
     channel.poll(ROOM, &mut [0; 256]).unwrap();
@@ -195,15 +195,15 @@ fn answered(version: Version, level: ReverseDirection) -> (Form, Vec<Vec<u32>>) 
 #[test]
 fn a_client_answers_as_it_says_that_it_supports_it() {
     for (level, form) in [
-        (ReverseDirection::SIMPLE, Form::Refused),
-        (ReverseDirection::CONT, Form::Continued),
-        (ReverseDirection::GENL, Form::Continued),
+        (ReverseDirection::SIMPLE, ReplyForm::Refused),
+        (ReverseDirection::CONT, ReplyForm::Continued),
+        (ReverseDirection::GENL, ReplyForm::Continued),
     ] {
         for version in [A, B] {
             let sends: Vec<Vec<u32>> = match (form, version) {
                 // REPLY_RESOURCE, and how much room it would take.
-                (Form::Refused, A) => vec![vec![8, 2, 0, 4, 1, 10, 300]],
-                (Form::Refused, _) => vec![vec![8, 2, 0, 4, 10, 300]],
+                (ReplyForm::Refused, A) => vec![vec![8, 2, 0, 4, 1, 10, 300]],
+                (ReplyForm::Refused, _) => vec![vec![8, 2, 0, 4, 10, 300]],
                 (_, A) => vec![vec![8, 2, 0, 0, 3, 0, 0, 0, 0], vec![8, 2, 0, 0, 1, 0, 0, 0, 0]],
                 _ => vec![vec![8, 2, 0, 12, 64], vec![8, 2, 0, 13, 0]],
             };

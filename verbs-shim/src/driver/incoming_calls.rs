@@ -5,7 +5,7 @@ use std::mem;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use rpcrdma::endpoint::responder::{self, CallMessage, Form, Input, Output, ReplyFault};
+use rpcrdma::endpoint::responder::{self, CallMessage, Input, Output, ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{CallId, InputError, Item, RegisteredMemory, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
@@ -193,7 +193,7 @@ impl<V: Provider> IncomingCalls<V> {
     }
 
     /// Answers a call, and moves the buffers of `delivered` into the answer.
-    pub(super) fn reply(&mut self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
+    pub(super) fn reply(&mut self, delivered: &mut DeliveredCall, protected: bool) -> Result<ReplyForm, ReplyFault> {
         let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
         let length = delivered.reply.positions(&mut self.items).ok_or(ReplyFault::Items)?;

@@ -9,7 +9,7 @@ use std::thread::current;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::channel::{HostAuthentication, HostAuthenticationTooLong};
-use rpcrdma::endpoint::responder::{Form, ReplyFault};
+use rpcrdma::endpoint::responder::{ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{Channel, Terms, Version};
 
 use super::buffers::Buffers;
@@ -498,7 +498,7 @@ impl<V: Provider> OwnedConnection<V> {
     }
 
     /// Answers a call of the other side.
-    pub(crate) fn reply(&self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
+    pub(crate) fn reply(&self, delivered: &mut DeliveredCall, protected: bool) -> Result<ReplyForm, ReplyFault> {
         let mut state = self.lock();
         let done = state.reply(&self.resources, delivered, protected);
         self.leave_work(state);

@@ -7,7 +7,7 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use rpcrdma::endpoint::channel::{Arrival, ChannelTerms, Negotiation};
-use rpcrdma::endpoint::responder::{Form, ReplyFault};
+use rpcrdma::endpoint::responder::{ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
 use super::buffers::{Buffers, Sent};
@@ -638,7 +638,7 @@ impl<V: Provider> ConnectionState<V> {
         resources: &Resources<V>,
         delivered: &mut DeliveredCall,
         protected: bool,
-    ) -> Result<Form, ReplyFault> {
+    ) -> Result<ReplyForm, ReplyFault> {
         let incoming_calls = self.incoming_calls.as_mut().ok_or(ReplyFault::NoCall)?;
         let done = incoming_calls.reply(delivered, protected);
         self.carry_out(resources);

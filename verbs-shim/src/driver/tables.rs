@@ -7,7 +7,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut, Range};
 
 use rpcrdma::endpoint::requester::{self, CallRefusal};
-use rpcrdma::endpoint::responder::{self, Form, Reply, ReplyFault};
+use rpcrdma::endpoint::responder::{self, Reply, ReplyFault, ReplyForm};
 use rpcrdma::endpoint::{CallId, InputError, Limits, Requester, Responder, SegmentLimits, Terms};
 use rpcrdma::error::EncodeError;
 
@@ -194,7 +194,7 @@ pub(super) trait AnyResponder: Send {
     fn length(&self, call: CallId) -> Option<u32>;
     /// Calls `clear` with each [`padding`](Responder::padding).
     fn padding(&self, call: CallId, clear: &mut dyn FnMut(Range<u32>));
-    fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault>;
+    fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<ReplyForm, ReplyFault>;
     fn forget(&mut self, call: CallId) -> Result<(), ReplyFault>;
     fn refuse(&mut self, call: CallId) -> Result<(), ReplyFault>;
     fn expire(&mut self, call: CallId) -> Result<(), InputError>;
@@ -249,7 +249,7 @@ impl<const CALLS: usize> AnyResponder for Responder<CALLS, HEADER, CHUNKS> {
         self.padding(call).for_each(clear);
     }
 
-    fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
+    fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<ReplyForm, ReplyFault> {
         self.reply(call, reply)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rpcrdma::endpoint::is_protected;
-use rpcrdma::endpoint::responder::{Form, ReplyFault};
+use rpcrdma::endpoint::responder::{ReplyFault, ReplyForm};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
 use crate::driver::incoming_calls::DeliveredCall;
@@ -113,7 +113,7 @@ impl<V: Provider> Request<V> {
     /// # Errors
     /// A [`ReplyFault`]: the reply is not valid for this call, and `SYSTEM_ERR` is sent instead; or the connection is
     /// over.
-    pub fn answer(mut self) -> Result<Form, ReplyFault> {
+    pub fn answer(mut self) -> Result<ReplyForm, ReplyFault> {
         self.send()
     }
 
@@ -139,7 +139,7 @@ impl<V: Provider> Request<V> {
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
-    pub fn refuse(self, status: AcceptStatus) -> Result<Form, ReplyFault> {
+    pub fn refuse(self, status: AcceptStatus) -> Result<ReplyForm, ReplyFault> {
         self.answer_with(ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None })
     }
 
@@ -147,7 +147,7 @@ impl<V: Provider> Request<V> {
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
-    pub fn answer_with(mut self, body: ReplyBody<'_>) -> Result<Form, ReplyFault> {
+    pub fn answer_with(mut self, body: ReplyBody<'_>) -> Result<ReplyForm, ReplyFault> {
         let header = rpc::RpcReply { xid: self.xid(), body };
         trace::refused(self.peer(), &header);
         write_header(&header, &mut [0; 32 + Auth::MAX_BODY], self.reply());
@@ -159,7 +159,7 @@ impl<V: Provider> Request<V> {
         rpc::RpcCall::decode(self.message()).is_ok_and(|(call, _)| is_protected(&call))
     }
 
-    fn send(&mut self) -> Result<Form, ReplyFault> {
+    fn send(&mut self) -> Result<ReplyForm, ReplyFault> {
         let protected = self.protected || self.is_protected();
         let Some(delivered) = &mut self.delivered else { return Err(ReplyFault::NoCall) };
         let done = self.shared.reply(delivered, protected);

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::Limits;
-use rpcrdma::endpoint::responder::{Form, ReplyFault};
+use rpcrdma::endpoint::responder::{ReplyFault, ReplyForm};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{ErrorBodyV2, ErrorCode};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, PathMtu};
@@ -196,10 +196,10 @@ impl Session {
         }
         shape.reply(request.accept());
         match request.answer() {
-            Ok(Form::Short | Form::Long | Form::Continued) => {
+            Ok(ReplyForm::Short | ReplyForm::Long | ReplyForm::Continued) => {
                 assert!(self.may_have_fewer_chunks(shape) || !shape.has_to_be_refused(), "{shape:?}");
             }
-            Ok(Form::Refused) => {
+            Ok(ReplyForm::Refused) => {
                 assert!(shape.may_be_refused(), "there is room for the reply to {shape:?}");
                 self.refused.lock().unwrap().insert(shape.xid);
             }

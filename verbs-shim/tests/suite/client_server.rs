@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::Limits;
-use rpcrdma::endpoint::responder::Form;
+use rpcrdma::endpoint::responder::ReplyForm;
 use rpcrdma::rpc::{AcceptStatus, ReplyBody};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
@@ -319,7 +319,7 @@ fn oversized_replies_and_calls_are_refused() {
     let (_fabric, here, there) = adapters();
     let refused = |mut request: Request<Adapter>| {
         request.accept().push(&[7; 5000]);
-        assert_eq!(request.answer(), Ok(Form::Refused));
+        assert_eq!(request.answer(), Ok(ReplyForm::Refused));
     };
     with_server(&there, Settings::server(), refused, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
@@ -742,7 +742,7 @@ fn a_long_reply_includes_results_without_a_buffer() {
             reply.push_item(data(length as usize, seed));
         }
         reply.push(b"tail");
-        assert_eq!(request.answer(), Ok(Form::Long));
+        assert_eq!(request.answer(), Ok(ReplyForm::Long));
     };
     with_server(&there, Settings::server(), two, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use rpcrdma_dissector::Form;
+use rpcrdma_dissector::MessageForm;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Server, Settings};
 
@@ -176,7 +176,7 @@ fn a_gateway_passes_rdma_calls_to_tcp() {
         |called: Option<rpcrdma_dissector::nfs::Procedure>| called.is_some_and(|known| known.procedure == READ);
     let reads = found.transactions.iter().filter(|transaction| is_read(transaction.procedure));
     let forms: Vec<_> = reads.map(|read| read.reply.as_ref().unwrap().form).collect();
-    assert_eq!(forms[1..], [Form::Chunked; 4], "the data went by RDMA Write");
+    assert_eq!(forms[1..], [MessageForm::Chunked; 4], "the data went by RDMA Write");
 }
 
 /// Calls over TCP, and returns the results of the reply.
@@ -226,7 +226,7 @@ fn long_access_control_lists_pass_through_gateways_both_ways() {
     let found = dissect(&file.octets());
     assert!(found.broken.is_empty(), "{:?}", found.broken);
     let forms: Vec<_> = found.transactions.iter().map(|each| each.reply.as_ref().unwrap().form).collect();
-    assert_eq!(forms, [Form::Long; 2], "in Reply chunks");
+    assert_eq!(forms, [MessageForm::Long; 2], "in Reply chunks");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_gateway_passes_tcp_calls_to_rdma() {
     let found = dissect(&file.octets());
     assert!(found.broken.is_empty(), "{:?}", found.broken);
     let is_chunked =
-        |half: &Option<rpcrdma_dissector::Half>| half.as_ref().is_some_and(|half| half.form == Form::Chunked);
+        |half: &Option<rpcrdma_dissector::Half>| half.as_ref().is_some_and(|half| half.form == MessageForm::Chunked);
     let moved = |procedure| {
         let called =
             |known: Option<rpcrdma_dissector::nfs::Procedure>| known.is_some_and(|is| is.procedure == procedure);

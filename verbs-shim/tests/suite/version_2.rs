@@ -10,7 +10,7 @@ use rpcrdma::endpoint::Limits;
 use rpcrdma::endpoint::requester::CallRefusal;
 use rpcrdma::endpoint::responder::ReplyFault;
 use rpcrdma::v2::{ErrorBodyV2, Family};
-use rpcrdma_dissector::Form;
+use rpcrdma_dissector::MessageForm;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
     Call, CallError, Client, Connection, Dispatcher, Error, Local, Refusal, Request, Server, Settings, SettingsBuilder,
@@ -254,8 +254,8 @@ fn long_messages_are_continued_in_further_sends() {
                 let length = called.octets().len();
                 assert_eq!(length, replied.octets().len() + 16, "{version}");
                 // 4096 octets without the header, and the header of a call is the longer one.
-                assert_eq!(call.form == Form::Continued, length > 4096 - 36, "{version} {length}");
-                assert_eq!(reply.form == Form::Continued, length > 4096 - 20, "{version} {length}");
+                assert_eq!(call.form == MessageForm::Continued, length > 4096 - 36, "{version} {length}");
+                assert_eq!(reply.form == MessageForm::Continued, length > 4096 - 20, "{version} {length}");
                 assert_eq!((transaction.read_octets, transaction.write_octets), (0, 0), "{version} {length}");
             }
         }

@@ -35,7 +35,7 @@ use rpcrdma_dissector::link::{self, Content};
 use rpcrdma_dissector::nfs::Callback;
 use rpcrdma_dissector::packets::{FramePlacement, PlacedPart, read_chunks, transport::PacketKind, write_lengths};
 use rpcrdma_dissector::{
-    Address, Carrier, Config, Connection, Direction, Event, Frame, LinkType, Message, PayloadPlace, Side, Time,
+    Address, Carrier, Config, Connection, Event, Frame, LinkType, Message, MessageDirection, PayloadPlace, Side, Time,
     Transaction,
 };
 
@@ -94,7 +94,7 @@ pub struct Anonymizer<W: Write> {
     /// The FPDUs of iWARP.
     streams: Streams,
     /// The chunks of long calls and long replies whose RPC is not over: connection, requester, XID.
-    long: HashMap<(u32, Side, u32, Direction), ChunkLengths>,
+    long: HashMap<(u32, Side, u32, MessageDirection), ChunkLengths>,
     anonymized: Anonymized,
 }
 
@@ -274,12 +274,12 @@ impl<W: Write> Anonymizer<W> {
         let chunks = decoded.header.chunks().unwrap_or_default();
         let (reads, writes) = (read_chunks(&chunks), write_lengths(&chunks));
         let (requester, payload) = match direction {
-            Direction::Call => {
+            MessageDirection::Call => {
                 let position_zero = reads.iter().filter(|chunk| chunk.0 == 0).map(|chunk| chunk.1);
                 let call_chunk = decoded.header.call_chunk().iter().map(|segment| u64::from(segment.target.length));
                 (message.sender, position_zero.chain(call_chunk).sum())
             }
-            Direction::Reply => (message.sender.other(), chunks.reply.map_or(0, |chunk| chunk.length())),
+            MessageDirection::Reply => (message.sender.other(), chunks.reply.map_or(0, |chunk| chunk.length())),
         };
         let lengths = ChunkLengths { reads, writes, payload };
         if self.long.len() < REMEMBERED {
@@ -297,7 +297,9 @@ impl<W: Write> Anonymizer<W> {
             security,
             is_whole: false,
         };
-        for (direction, part) in [(Direction::Call, PlacedPart::Call), (Direction::Reply, PlacedPart::Reply)] {
+        for (direction, part) in
+            [(MessageDirection::Call, PlacedPart::Call), (MessageDirection::Reply, PlacedPart::Reply)]
+        {
             // The reply may be one that did not arrive: then the RPC has none.
             let lengths = self.long.remove(&(connection, requester, xid, direction));
             let mut placements: Vec<_> =

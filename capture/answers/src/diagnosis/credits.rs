@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::{Direction, Message, Transaction};
+use rpcrdma_dissector::{Message, MessageDirection, Transaction};
 
 use super::cause::CauseOwner;
 use crate::format::number::{duration, grouped};
@@ -53,8 +53,8 @@ impl CreditTerms {
             return;
         };
         match message.direction() {
-            Some(Direction::Reply) => self.grant(message.connection, credits),
-            Some(Direction::Call) => self.call(message, credits),
+            Some(MessageDirection::Reply) => self.grant(message.connection, credits),
+            Some(MessageDirection::Call) => self.call(message, credits),
             None => {}
         }
     }

@@ -6,7 +6,7 @@ use rpcrdma::rules::Severity;
 use rpcrdma::v2;
 use rpcrdma_dissector::check::Blame;
 use rpcrdma_dissector::{
-    Address, AddressMoved, AgainFor, CapturedAt, Checksums, Connection, Form, Found, Half, Message, Recovered,
+    Address, AddressMoved, AgainFor, CapturedAt, Checksums, Connection, Found, Half, Message, MessageForm, Recovered,
     RecoveryKind, RefusedCall, Report, Shown, Side, Sides, Stamp, Transaction,
 };
 
@@ -277,8 +277,9 @@ impl Facts {
 
     pub(super) fn transaction(&mut self, transaction: &Transaction) {
         let halves = [&transaction.call, &transaction.reply];
-        let has_chunks =
-            |half: &&Option<Half>| half.as_ref().is_some_and(|half| matches!(half.form, Form::Chunked | Form::Long));
+        let has_chunks = |half: &&Option<Half>| {
+            half.as_ref().is_some_and(|half| matches!(half.form, MessageForm::Chunked | MessageForm::Long))
+        };
         if halves.iter().any(has_chunks) {
             let rpcs = self.open.entry(transaction.connection).or_default();
             rpcs.all += 1;

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rpcrdma_dissector::nfs::{CompoundOperation, DelegationConflict, OperationCode};
 use rpcrdma_dissector::{
-    Address, CaptureEnd, Delivery, Direction, Message, OperationArguments, Owed, Recovered, RecoveryKind, Stamp, Time,
-    Transaction, WaitEnd, Waiting,
+    Address, CaptureEnd, Delivery, Message, MessageDirection, OperationArguments, Owed, Recovered, RecoveryKind, Stamp,
+    Time, Transaction, WaitEnd, Waiting,
 };
 
 use super::cause::SLOW;
@@ -202,7 +202,7 @@ impl Recalls {
     /// Takes a message. A recall is followed from the CB_RECALL call on.
     pub(super) fn message(&mut self, message: &Message) {
         let Some(rpc) = message.rpc.as_ref().filter(|rpc| rpc.callback.is_callback()) else { return };
-        if rpc.direction != Direction::Call || !has_recall(&rpc.operations) || self.others.len() >= RECALLS {
+        if rpc.direction != MessageDirection::Call || !has_recall(&rpc.operations) || self.others.len() >= RECALLS {
             return;
         }
         if self.followed.len() == FOLLOWED {

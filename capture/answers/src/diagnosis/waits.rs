@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rpcrdma_dissector::{
     Address, CaptureEnd, DataTimes, Delivery, DisconnectionKind, JoinedWait, LastStep, NotTimed, OperationArguments,
-    Owed, OwedUnknown, Phase, Phases, Recovery, RecoveryKind, Refusal, RoundTrips, Stamp, Step, Transaction, WaitEnd,
-    Waiting,
+    Owed, OwedUnknown, PacketRefusal, Phase, Phases, Recovery, RecoveryKind, RoundTrips, Stamp, Step, Transaction,
+    WaitEnd, Waiting,
 };
 
 use super::cause::{Cause, CauseSet, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
@@ -641,7 +641,7 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     if matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
         return None;
     }
-    if let Some(Delivery::Refused(Refusal { kind: RecoveryKind::NotReady { .. }, .. })) = waiting.reply_delivery {
+    if let Some(Delivery::Refused(PacketRefusal { kind: RecoveryKind::NotReady { .. }, .. })) = waiting.reply_delivery {
         return Some((Cause::ReplyRefused, None));
     }
     if is_over && asked {

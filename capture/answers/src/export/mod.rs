@@ -22,7 +22,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use rpcrdma::rpc::{RpcCall, RpcReply};
-use rpcrdma_dissector::{Address, Form, Half, NotRebuilt, Side, Sides, Time, Transaction};
+use rpcrdma_dissector::{Address, Half, MessageForm, NotRebuilt, Side, Sides, Time, Transaction};
 
 use crate::name_counts::count;
 use capture_file::{CaptureFile, ETHERNET, WrittenFrame};
@@ -250,17 +250,17 @@ fn ethernet(time: Time, frame: &[u8]) -> WrittenFrame<'_> {
 struct HeldComment {
     xid: u32,
     frame: u64,
-    form: Form,
+    form: MessageForm,
 }
 
 impl fmt::Display for HeldComment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { xid, frame, form } = self;
         let how = match form {
-            Form::Short => "in one Send",
-            Form::Chunked => "in a Send and chunks",
-            Form::Long => "in a chunk",
-            Form::Continued => "in several Sends",
+            MessageForm::Short => "in one Send",
+            MessageForm::Chunked => "in a Send and chunks",
+            MessageForm::Long => "in a chunk",
+            MessageForm::Continued => "in several Sends",
         };
         write!(f, "from frame {frame} of the capture: rdma_xid {xid:#010x}, {how}")
     }

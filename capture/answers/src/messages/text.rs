@@ -7,7 +7,9 @@ use rpcrdma::lists::Chunks;
 use rpcrdma::v2::family_b::HeaderType;
 use rpcrdma::v2::{Family, family_a};
 use rpcrdma_dissector::nfs::Callback;
-use rpcrdma_dissector::{Captured, Decoded, Dialect, Direction, Files, Header, Message, PayloadPlace, Terminated};
+use rpcrdma_dissector::{
+    Captured, Decoded, Dialect, Files, Header, Message, MessageDirection, PayloadPlace, Terminated,
+};
 
 use crate::called::{called, failure, without_prefix};
 use crate::format::column::{CellStyle, Column, TextColumn, push, push_xid};
@@ -42,10 +44,12 @@ const fn columns() -> [Column<Message>; 4] {
             inline(message).into_iter().for_each(|octets| push(text, Some(format_args!(" {octets}"))));
         }),
         Column {
-            style: CellStyle::Of(|message| if direction(message) == Some(Direction::Call) { CALL } else { REPLY }),
+            style: CellStyle::Of(
+                |message| if direction(message) == Some(MessageDirection::Call) { CALL } else { REPLY },
+            ),
             ..Column::left("", &["rpc.direction"], 5, PLAIN, |message, _, text| match direction(message) {
-                Some(Direction::Call) => text.push_str("call"),
-                Some(Direction::Reply) => text.push_str("reply"),
+                Some(MessageDirection::Call) => text.push_str("call"),
+                Some(MessageDirection::Reply) => text.push_str("reply"),
                 None => {}
             })
         },
@@ -85,7 +89,7 @@ fn inline(message: &Message) -> Option<usize> {
     has_payload.then(|| message.length.saturating_sub(decoded.header_length))
 }
 
-fn direction(message: &Message) -> Option<Direction> {
+fn direction(message: &Message) -> Option<MessageDirection> {
     message.rpc.as_ref().map(|rpc| rpc.direction)
 }
 

@@ -7,8 +7,8 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use rpcrdma_dissector::{
-    Address, CaptureEnd, CreditLimit, Delivery, Direction, Files, LastStep, Message, Owed, OwedUnknown, Promise,
-    PromiseUnknown, Refusal, Rpc, Side, Stamp, Step, Transaction, Tries, WaitEnd, Waiting,
+    Address, CaptureEnd, CreditLimit, Delivery, Files, LastStep, Message, MessageDirection, Owed, OwedUnknown,
+    PacketRefusal, Promise, PromiseUnknown, Rpc, Side, Stamp, Step, Transaction, Tries, WaitEnd, Waiting,
 };
 
 pub use promise::{PromiseObject, promise_lines};
@@ -193,7 +193,12 @@ pub fn lines(
 }
 
 /// A message that the receiver refused, and the sender did not retransmit.
-fn refused(message: &str, Refusal { kind, stamp, .. }: Refusal, receiver: &Address, sender: &Address) -> String {
+fn refused(
+    message: &str,
+    PacketRefusal { kind, stamp, .. }: PacketRefusal,
+    receiver: &Address,
+    sender: &Address,
+) -> String {
     let (kind, frame) = (kind.name(), stamp.frame);
     format!("{receiver} refused {message} ({kind} in frame {frame}), and {sender} did not send it again")
 }
@@ -223,7 +228,7 @@ impl PendingCall {
     #[must_use]
     pub fn of_message(message: &Message) -> Option<Self> {
         let (requester, credits) = message.credit_use.filter(|(requester, _)| *requester == message.sender)?;
-        let rpc = message.rpc.clone().unwrap_or(Rpc::unknown(Direction::Call));
+        let rpc = message.rpc.clone().unwrap_or(Rpc::unknown(MessageDirection::Call));
         let waiting = Waiting::while_read(message.stamp, credits);
         Some(Self {
             connection: message.connection,

@@ -1,7 +1,7 @@
 //! The RPC message in a Send, and what all objects say of an RPC.
 
 use rpcrdma_dissector::nfs::{Callback, CompoundOperation, Procedure, status};
-use rpcrdma_dissector::{Direction, Rpc, Security, Status, Transaction};
+use rpcrdma_dissector::{MessageDirection, Rpc, Security, Status, Transaction};
 use serde::Serialize;
 
 use super::described::described;
@@ -69,8 +69,8 @@ impl RpcObject {
     pub(crate) fn new(rpc: &Rpc) -> Self {
         Self {
             direction: match rpc.direction {
-                Direction::Call => "call",
-                Direction::Reply => "reply",
+                MessageDirection::Call => "call",
+                MessageDirection::Reply => "reply",
             },
             called: CalledObject::of_rpc(rpc),
             ended: EndedObject::new(rpc.status, rpc.procedure, rpc.callback),

@@ -1,6 +1,6 @@
 //! Frame and time of something.
 
-use rpcrdma_dissector::{Address, Direction, Files, MirrorSession, Stamp};
+use rpcrdma_dissector::{Address, Files, MessageDirection, MirrorSession, Stamp};
 use serde::Serialize;
 
 use super::values::EndObject;
@@ -42,10 +42,10 @@ pub(crate) struct EndsObject {
 
 impl EndsObject {
     /// Returns the ends of a message.
-    pub(crate) fn of_message(from: Address, to: Address, direction: Option<Direction>) -> Self {
+    pub(crate) fn of_message(from: Address, to: Address, direction: Option<MessageDirection>) -> Self {
         let requester = direction.map(|direction| match direction {
-            Direction::Call => from,
-            Direction::Reply => to,
+            MessageDirection::Call => from,
+            MessageDirection::Reply => to,
         });
         Self::new(from, to, requester)
     }

@@ -3,7 +3,7 @@
 //! The length of the capture is not known before the end. So the intervals begin with a millisecond, and whenever the
 //! capture outgrows the intervals, each two become one of twice the length. All counts can be added, so nothing is lost.
 
-use rpcrdma_dissector::{Direction, Event, Message, Time, Transaction};
+use rpcrdma_dissector::{Event, Message, MessageDirection, Time, Transaction};
 
 use crate::selection::Window;
 
@@ -71,7 +71,7 @@ pub(super) struct Interval {
 /// Returns the credits that a message grants, if the message is a reply to the client.
 #[must_use]
 pub fn granted(message: &Message) -> Option<u32> {
-    let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply && !rpc.reverse);
+    let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == MessageDirection::Reply && !rpc.reverse);
     message.credits().filter(|_| is_reply && message.is_malformed().is_none())
 }
 

@@ -86,7 +86,7 @@ fn traffic(finished: &Finished<'_>) -> String {
     let whole = calls - rpcs.without_reply.min(calls);
     let answered = match (calls, rpcs.without_reply, finished.gaps.gravest()) {
         _ if rpcs.total == 0 => String::new(),
-        (_, _, Some(Gap::Direction)) => format!("; both call and reply were captured of {}", grouped(whole)),
+        (_, _, Some(Gap::MessageDirection)) => format!("; both call and reply were captured of {}", grouped(whole)),
         (0, ..) => "; no call was captured".to_owned(),
         (_, 0, _) if finished.diagnosis.selection.is_some() => "; each of their calls was answered".to_owned(),
         (_, 0, None) if finished.unacknowledged > 0 => {

@@ -1,6 +1,6 @@
 //! Client and server of an item, for comparison with a selection.
 
-use rpcrdma_dissector::{Address, Connection, Direction, Message, Recovered, Sides, Transaction};
+use rpcrdma_dissector::{Address, Connection, Message, MessageDirection, Recovered, Sides, Transaction};
 
 /// The two ends of an item, with roles if known. The client is the end that calls, except for callbacks (RFC 8167).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Ends<Address> {
         let Message { from, to, .. } = *message;
         match &message.rpc {
             None => Self::Either([from, to]),
-            Some(rpc) if rpc.direction == Direction::Call => Self::from_rpc(from, to, rpc.reverse),
+            Some(rpc) if rpc.direction == MessageDirection::Call => Self::from_rpc(from, to, rpc.reverse),
             Some(rpc) => Self::from_rpc(to, from, rpc.reverse),
         }
     }

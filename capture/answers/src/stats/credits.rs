@@ -3,7 +3,7 @@
 use core::fmt;
 
 use rpcrdma::private_data::Agreement;
-use rpcrdma_dissector::{Address, Direction, Message};
+use rpcrdma_dissector::{Address, Message, MessageDirection};
 
 /// Credits of a connection. The calls of the server have credits of their own (RFC 8167 section 4.1).
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,17 +18,17 @@ pub struct ConnectionCredits {
 
 impl ConnectionCredits {
     /// Takes a message, and returns its direction. An RDMA_ERROR of the end that calls answers no call: that is no reply.
-    pub(crate) fn message(&mut self, message: &Message) -> Option<Direction> {
+    pub(crate) fn message(&mut self, message: &Message) -> Option<MessageDirection> {
         let is_of_caller = message.rpc.is_none() && self.caller == Some(message.from) && message.error().is_some();
         let direction = message.direction().filter(|_| !is_of_caller);
-        if direction == Some(Direction::Call) && message.rpc.is_some() && !message.is_reverse() {
+        if direction == Some(MessageDirection::Call) && message.rpc.is_some() && !message.is_reverse() {
             self.caller.get_or_insert(message.from);
         }
         if message.is_malformed().is_none() {
             let credits = if message.is_reverse() { &mut self.reverse } else { &mut self.forward };
             match (direction, message.credits()) {
-                (Some(Direction::Call), Some(credit)) => credits.requested.add_value(credit),
-                (Some(Direction::Reply), Some(credit)) => credits.granted.add_value(credit),
+                (Some(MessageDirection::Call), Some(credit)) => credits.requested.add_value(credit),
+                (Some(MessageDirection::Reply), Some(credit)) => credits.granted.add_value(credit),
                 _ => {}
             }
         }

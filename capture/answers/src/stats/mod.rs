@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 use rpcrdma_dissector::{
-    Captured, Direction, Event, Form, Half, Message, NotRebuilt, OperationArguments, Rejected, RejectionKind, Report,
-    Status, Summary, Transaction, UnansweredRequest, nfs, service_port,
+    Captured, Event, Half, Message, MessageDirection, MessageForm, NotRebuilt, OperationArguments, Rejected,
+    RejectionKind, Report, Status, Summary, Transaction, UnansweredRequest, nfs, service_port,
 };
 
 use crate::name_counts::count;
@@ -144,8 +144,8 @@ impl Stats {
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
         let direction = connection.credits.message(message);
-        counts.calls += u64::from(direction == Some(Direction::Call));
-        counts.replies += u64::from(direction == Some(Direction::Reply));
+        counts.calls += u64::from(direction == Some(MessageDirection::Call));
+        counts.replies += u64::from(direction == Some(MessageDirection::Reply));
         if malformed.is_some() {
             return;
         }
@@ -155,7 +155,7 @@ impl Stats {
         if let Ok(decoded) = message.decode()
             && let Some(chunks) = decoded.header.chunks()
         {
-            self.chunks.count_chunks(&chunks, direction == Some(Direction::Reply));
+            self.chunks.count_chunks(&chunks, direction == Some(MessageDirection::Reply));
         }
     }
 
@@ -338,12 +338,12 @@ impl ChunkStatistics {
 }
 
 impl Forms {
-    pub(crate) const fn count_form(&mut self, form: Form) {
+    pub(crate) const fn count_form(&mut self, form: MessageForm) {
         match form {
-            Form::Short => self.short += 1,
-            Form::Chunked => self.chunked += 1,
-            Form::Long => self.long += 1,
-            Form::Continued => self.continued += 1,
+            MessageForm::Short => self.short += 1,
+            MessageForm::Chunked => self.chunked += 1,
+            MessageForm::Long => self.long += 1,
+            MessageForm::Continued => self.continued += 1,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! An RPC with both messages.
 
 use rpcrdma_dissector::{
-    CreditWaitUnknown, Files, Form, Half, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery, RetryFailure,
+    CreditWaitUnknown, Files, Half, MessageForm, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery, RetryFailure,
     SlotWaitUnknown, Transaction,
 };
 use serde::Serialize;
@@ -266,10 +266,10 @@ impl HalfObject {
         };
         Self {
             form: match half.form {
-                Form::Short => "short",
-                Form::Chunked => "chunked",
-                Form::Long => "long",
-                Form::Continued => "continued",
+                MessageForm::Short => "short",
+                MessageForm::Chunked => "chunked",
+                MessageForm::Long => "long",
+                MessageForm::Continued => "continued",
             },
             inline_octets: half.inline,
             rebuilt: length_octets.is_some(),

@@ -104,14 +104,14 @@ pub(crate) struct ReadPlace {
 /// A capture may show the two directions in another order than the wire: adapters hand over received packets later than
 /// sent ones. Only an end shows what had arrived there when a packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct StreamProgress {
     /// Place of the sent data, among all data of the sender.
     pub sent: u64,
     /// Place up to which the sender had acknowledged the other end's data.
     pub received: Option<u64>,
 }
 
-impl Progress {
+impl StreamProgress {
     /// Returns true if the sender is known to have received what the other end sent at that `place`.
     #[must_use]
     pub fn has_received(self, place: u64) -> bool {
@@ -207,7 +207,7 @@ pub(crate) enum OperationKind<'a> {
         /// The handle that Send With Invalidate names, known with the last part.
         invalidates: Option<u32>,
         /// Progress of both ends.
-        progress: Progress,
+        progress: StreamProgress,
     },
     /// Data that was put into the other end's memory.
     Write {

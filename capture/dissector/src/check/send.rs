@@ -8,7 +8,7 @@ use rpcrdma::rules::{self, Rule, Sent, Severity};
 
 use crate::rpc::header::{Dialect, Reaction};
 use crate::rpc::message::{Captured, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 /// A rule that a message breaks, and the reaction that receivers owe.
 #[derive(Clone, Debug)]
@@ -83,8 +83,8 @@ fn sender(message: &Message) -> Option<Role> {
     let decoded = message.decode_v1();
     let kind = decoded.as_ref().and_then(|decoded| MessageType::peek(decoded.payload)).map(|(_, kind)| kind);
     match (message.rpc.as_ref().map(|rpc| rpc.direction), kind) {
-        (Some(Direction::Call), _) | (None, Some(MessageType::CALL)) => Some(Role::Requester),
-        (Some(Direction::Reply), _) | (None, Some(MessageType::REPLY)) => Some(Role::Responder),
+        (Some(MessageDirection::Call), _) | (None, Some(MessageType::CALL)) => Some(Role::Requester),
+        (Some(MessageDirection::Reply), _) | (None, Some(MessageType::REPLY)) => Some(Role::Responder),
         // It is an answer, whoever sent it.
         _ if message.error().is_some() => Some(Role::Responder),
         _ => None,

@@ -151,7 +151,7 @@ pub(crate) struct Promises {
 enum PromisePart {
     Copy,
     Offloaded,
-    Progress,
+    StreamProgress,
     Cancel,
     Recall(PromiseKind),
     Return(PromiseKind),
@@ -162,7 +162,7 @@ const fn part_of(code: OperationCode) -> Option<PromisePart> {
     Some(match code {
         OperationCode::COPY => PromisePart::Copy,
         OperationCode::CB_OFFLOAD => PromisePart::Offloaded,
-        OperationCode::OFFLOAD_STATUS => PromisePart::Progress,
+        OperationCode::OFFLOAD_STATUS => PromisePart::StreamProgress,
         OperationCode::OFFLOAD_CANCEL => PromisePart::Cancel,
         OperationCode::CB_RECALL => PromisePart::Recall(PromiseKind::Delegation),
         OperationCode::CB_LAYOUTRECALL => PromisePart::Recall(PromiseKind::Layout),
@@ -354,7 +354,7 @@ impl Promises {
                 Some(PromisePart::Cancel) if about.status == Some(0) => {
                     self.end_promises(Ending::new(PromiseKind::Copy, about, ends, PromiseEnd::Cancelled(began)), kept);
                 }
-                Some(PromisePart::Progress) => self.take_progress(transaction, about, ends, kept),
+                Some(PromisePart::StreamProgress) => self.take_progress(transaction, about, ends, kept),
                 Some(PromisePart::Free) if about.status == Some(0) => self.revoke_state(about, ends, began, kept),
                 _ => {}
             }

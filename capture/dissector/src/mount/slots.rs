@@ -17,7 +17,7 @@ use crate::nfs::{OperationCode, SequenceArguments, SessionId, Sessions};
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::header::Dialect;
 use crate::rpc::message::Message;
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 use crate::rpc::slots::SlotWaitUnknown;
 use crate::rpc::transaction::Transaction;
 
@@ -194,9 +194,9 @@ impl Slots {
             return self.reply(message);
         };
         match (rpc.direction, rpc.operations.first().map(|operation| operation.code)) {
-            (Direction::Call, Some(OperationCode::SEQUENCE)) if !self.sessions.is_empty() => self.call(message),
-            (Direction::Call, _) => {}
-            (Direction::Reply, _) => {
+            (MessageDirection::Call, Some(OperationCode::SEQUENCE)) if !self.sessions.is_empty() => self.call(message),
+            (MessageDirection::Call, _) => {}
+            (MessageDirection::Reply, _) => {
                 if rpc.operations.iter().any(|operation| operation.code == OperationCode::CREATE_SESSION) {
                     self.create(message);
                 }

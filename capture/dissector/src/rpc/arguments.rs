@@ -7,7 +7,7 @@ use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
 use super::describe::protected;
 use super::header::{PayloadPlace, read_chunks, write_lengths};
 use super::message::Message;
-use super::properties::{Direction, Security, Status};
+use super::properties::{MessageDirection, Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{
     self, ChannelLimits, CompoundOperation, DataItem, DirectoryEntry, FilehandleStep, Listing, Mark, MarkedItem,
@@ -296,7 +296,7 @@ impl Message {
             return None;
         }
         let chunks = decoded.header.chunks().unwrap_or_default();
-        if rpc.direction == Direction::Call {
+        if rpc.direction == MessageDirection::Call {
             let body = readable_arguments(rpc.security, payload)?;
             let reads = read_chunks(&chunks);
             let (operations, asked) = nfs::marked_arguments(procedure, callback, body, Reduced::Call(&reads));

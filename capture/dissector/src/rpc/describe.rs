@@ -7,7 +7,7 @@ use rpcrdma::rpc::{
 };
 
 use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, RpcBody, WalkError};
-use crate::rpc::properties::{Direction, Rpc, Security, Status, Walked};
+use crate::rpc::properties::{MessageDirection, Rpc, Security, Status, Walked};
 
 /// Fields of a call that the reply does not repeat.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +152,7 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
     };
     let at = payload.len() - results.len();
     let Some(called) = called else {
-        let rpc = Rpc { status: Some(status), ..Rpc::unknown(Direction::Reply) };
+        let rpc = Rpc { status: Some(status), ..Rpc::unknown(MessageDirection::Reply) };
         return Some(Described { rpc, items: Vec::new(), start: at, walked: Err(UNKNOWN), announces: None });
     };
     Some(describe(called, RpcBody { octets: results, position: at }, Some(status), Reduced::Reply(written)))
@@ -164,7 +164,7 @@ const CUT: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UN
 const SEALED: WalkError = WalkError { at: 0, operation: None, reason: "sealed by RPCSEC_GSS" };
 
 fn describe(called: &Called, body: RpcBody<'_>, status: Option<Status>, reduced: Reduced<'_>) -> Described {
-    let direction = if status.is_some() { Direction::Reply } else { Direction::Call };
+    let direction = if status.is_some() { MessageDirection::Reply } else { MessageDirection::Call };
     let Called { procedure, security, reverse, callback } = *called;
     let mut rpc = Rpc {
         direction,
@@ -190,8 +190,10 @@ fn describe(called: &Called, body: RpcBody<'_>, status: Option<Status>, reduced:
         Err(CutCredential) => return without(rpc, Err(CUT)),
     };
     let mut walk = match direction {
-        Direction::Call => nfs::arguments(procedure, callback.is_callback(), body.octets, body.position, reduced),
-        Direction::Reply => nfs::results(procedure, callback.is_callback(), body.octets, reduced),
+        MessageDirection::Call => {
+            nfs::arguments(procedure, callback.is_callback(), body.octets, body.position, reduced)
+        }
+        MessageDirection::Reply => nfs::results(procedure, callback.is_callback(), body.octets, reduced),
     };
     if let Some(Status::Success(inner)) = &mut rpc.status {
         *inner = walk.status;

@@ -12,14 +12,14 @@ use rpcrdma::rules::SentV2;
 use rpcrdma::v1;
 use rpcrdma::v2::{self, ContinuationError, Credit, Family, family_a, family_b};
 
-use crate::carrier::operation::{Progress, Side, Stamp};
+use crate::carrier::operation::{Side, Stamp, StreamProgress};
 use crate::link::{Address, MirrorSession};
 use crate::rpc::credits::CreditUse;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::msgp::Msgp;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::placement::{FramePlacement, Placements};
-use crate::rpc::properties::{Direction, Rpc, Walked};
+use crate::rpc::properties::{MessageDirection, Rpc, Walked};
 use crate::rpc::ranges::Ranges;
 
 /// A Send on a connection that carries RPC-over-RDMA.
@@ -88,9 +88,9 @@ pub struct Earlier {
 pub struct Detail {
     /// Direction: call or reply. If the RPC message is unknown (a long call whose chunk is yet to be read, or an
     /// RDMA_ERROR), the chunks and the waiting calls show the direction.
-    pub direction: Direction,
+    pub direction: MessageDirection,
     /// Progress of both ends when the last part of the message was sent.
-    pub progress: Progress,
+    pub progress: StreamProgress,
     /// Arguments or results of the RPC message; `None` if nothing is known yet, or ever.
     pub walked: Option<Walked>,
     /// The call that the message answers.
@@ -103,7 +103,7 @@ pub struct Detail {
 
 impl Detail {
     /// If nothing more is known.
-    pub(crate) const fn new(direction: Direction, progress: Progress, forgotten: bool) -> Self {
+    pub(crate) const fn new(direction: MessageDirection, progress: StreamProgress, forgotten: bool) -> Self {
         Self { direction, progress, walked: None, answers: None, long: None, forgotten }
     }
 }
@@ -341,12 +341,12 @@ impl Message {
     /// Returns the direction (call or reply), if known. A long call does not show the procedure until the call's chunk
     /// is pulled, but a reply has no Read list (RFC 8166 section 4.3.1).
     #[must_use]
-    pub fn direction(&self) -> Option<Direction> {
+    pub fn direction(&self) -> Option<MessageDirection> {
         let pulls = || self.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));
         match &self.rpc {
             Some(rpc) => Some(rpc.direction),
-            None if self.error().is_some() => Some(Direction::Reply),
-            None => pulls().then_some(Direction::Call),
+            None if self.error().is_some() => Some(MessageDirection::Reply),
+            None => pulls().then_some(MessageDirection::Call),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
 /// Direction of an RPC message: call or reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
+pub enum MessageDirection {
     /// A call.
     Call,
     /// A reply.
@@ -19,7 +19,7 @@ pub enum Direction {
 #[non_exhaustive]
 pub struct Rpc {
     /// Direction: call or reply.
-    pub direction: Direction,
+    pub direction: MessageDirection,
     /// True for a call from the server to the client, or the reply to such a call (RFC 8167).
     pub reverse: bool,
     /// Evidence that the program is that of NFSv4's callbacks.
@@ -39,7 +39,7 @@ pub struct Rpc {
 impl Rpc {
     /// A message of which only the direction is known.
     #[must_use]
-    pub const fn unknown(direction: Direction) -> Self {
+    pub const fn unknown(direction: MessageDirection) -> Self {
         Self {
             direction,
             reverse: false,

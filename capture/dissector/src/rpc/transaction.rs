@@ -10,7 +10,7 @@ use super::phases::{NotTimed, Phase, Phases};
 use super::pieces::Pieces;
 use super::placement::{FramePlacement, Placements};
 use super::promise::{Promise, PromiseKind};
-use super::properties::{Direction, Rpc, Security, Status};
+use super::properties::{MessageDirection, Rpc, Security, Status};
 use super::recovery::Recovery;
 use super::slots::SlotWaitUnknown;
 use super::steps::Steps;
@@ -115,7 +115,7 @@ impl Transaction {
     pub fn called(&self) -> Rpc {
         let Self { reverse, callback, procedure, name, ref operations, security, .. } = *self;
         let operations = operations.clone();
-        Rpc { reverse, callback, procedure, name, operations, security, ..Rpc::unknown(Direction::Call) }
+        Rpc { reverse, callback, procedure, name, operations, security, ..Rpc::unknown(MessageDirection::Call) }
     }
 
     /// Returns the role of the end that calls: `client`, or `server` for a callback.
@@ -185,7 +185,7 @@ pub struct Half {
     /// shows which.
     pub stamp: Stamp,
     /// Form in which the message was sent.
-    pub form: Form,
+    pub form: MessageForm,
     /// Octets of the Payload stream that were in the Send.
     pub inline: usize,
     /// Whole RPC message, beginning with the XID; an RDMA_ERROR has none.
@@ -250,7 +250,7 @@ impl Rebuilt {
 
 /// Form in which an RPC message was sent (RFC 8166 section 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Form {
+pub enum MessageForm {
     /// In one Send.
     Short,
     /// In a Send and chunks.

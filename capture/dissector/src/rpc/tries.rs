@@ -3,7 +3,7 @@
 use super::credits::CreditWaitUnknown;
 use super::phases::{NotTimed, Phases};
 use super::recovery::Recovery;
-use super::waiting::{Delivery, Refusal, Step, Waiting};
+use super::waiting::{Delivery, PacketRefusal, Step, Waiting};
 use crate::carrier::connection::DisconnectionKind;
 use crate::carrier::operation::Stamp;
 use crate::link::Address;
@@ -70,7 +70,7 @@ pub enum TryEnd {
     /// The requester ended the connection.
     RequesterEnded,
     /// The responder's adapter refused the call.
-    Refused(Refusal),
+    Refused(PacketRefusal),
     /// The call was sent so many times and never acknowledged.
     Lost {
         /// Number of times that the call was sent: 1 if only octets before the call were retransmitted.

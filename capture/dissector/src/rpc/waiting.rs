@@ -47,7 +47,7 @@ impl Step {
 /// A negative acknowledgement of a message, or of something before the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct PacketRefusal {
     /// Kind of the acknowledgement.
     pub kind: RecoveryKind,
     /// Frame of the acknowledgement.
@@ -61,7 +61,7 @@ pub enum Delivery {
     /// The responder's adapter acknowledged the call, or the responder acted on the call.
     Accepted,
     /// The responder's adapter refused the call, and the capture shows no retransmission of the call.
-    Refused(Refusal),
+    Refused(PacketRefusal),
     /// The call, or octets or packets before the call, were sent more than once and never acknowledged.
     Unacknowledged {
         /// Number of times that the call was sent: 1 if only octets or packets before the call were retransmitted.
@@ -123,13 +123,13 @@ pub enum Owed {
     Reply,
     /// The call, by the requester: the responder's adapter refused the call, and the requester did not retransmit the
     /// call.
-    Call(Refusal),
+    Call(PacketRefusal),
     /// Acknowledgement of the call, by the responder, which may be unreachable. The call was never acknowledged, and
     /// was sent this number of times, or octets before the call were retransmitted.
     Acknowledgement(u32),
     /// The reply once more, by the responder: the requester's adapter refused the reply, and the responder did not
     /// retransmit the reply.
-    ReplyAgain(Refusal),
+    ReplyAgain(PacketRefusal),
     /// Arrival of the reply is unknown: the reply was never acknowledged, and was sent this number of times, or octets
     /// before the reply were retransmitted.
     ReplyArrival(u32),
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn an_ended_connection_distinguishes_a_sent_reply_from_none() {
         let stamp = Stamp::default();
-        let refused = Delivery::Refused(Refusal { kind: RecoveryKind::SequenceError, stamp });
+        let refused = Delivery::Refused(PacketRefusal { kind: RecoveryKind::SequenceError, stamp });
         for (reply_delivery, expected) in [
             (None, "no reply"),
             (Some(refused), "reply refused"),

@@ -24,7 +24,7 @@ use super::timeline::{FilledHole, Timeline};
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::{AgainFor, Backfill};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Refusal};
+use crate::rpc::waiting::{Delivery, PacketRefusal};
 
 /// Maximum number of messages of one end that wait to be acknowledged: more than are in flight at a time. Beyond this
 /// number, the arrival of the oldest message is left open.
@@ -121,7 +121,7 @@ impl Arrivals {
         if let Some(holes) = &self.holes {
             // Whatever is sent for the first time while a gap is open is behind the gap. So is what was captured before a gap that was
             // never filled, which InfiniBand hands over only at the end.
-            let is_behind = |refusal: Refusal| copies.sent == 1 || copies.last.frame < refusal.stamp.frame;
+            let is_behind = |refusal: PacketRefusal| copies.sent == 1 || copies.last.frame < refusal.stamp.frame;
             if let Some((place, refusal)) = holes.refused.filter(|(_, refusal)| !keeps && is_behind(*refusal)) {
                 copies.refuse(place, refusal);
             }
@@ -220,7 +220,7 @@ impl Arrivals {
     }
 
     /// The other end refuses what is sent from this place on.
-    pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, place: u64, refusal: PacketRefusal) {
         let since = self.passes.refuse(place, refusal);
         if since.is_none() {
             self.holes.get_or_insert_default().refused = Some((place, refusal));
@@ -472,7 +472,7 @@ mod tests {
         arrivals.refuse(7, nak(20));
         (8..13).for_each(|number| again(&mut arrivals, number, number + 14));
         (7..13).for_each(|number| again(&mut arrivals, number, number + 33));
-        arrivals.refuse(12, Refusal { kind: RecoveryKind::NotReady { wait: 1 }, stamp: at(50) });
+        arrivals.refuse(12, PacketRefusal { kind: RecoveryKind::NotReady { wait: 1 }, stamp: at(50) });
         let mut arrived = std::iter::from_fn(|| arrivals.acknowledge(12, at(60), false));
         let acceptance = arrived.find(|arrived| arrived.call == 1).unwrap().copies.acceptance();
         assert_eq!(acceptance, Acceptance::Between(at(26), at(45)));

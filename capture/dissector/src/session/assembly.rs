@@ -1,7 +1,7 @@
 //! Assembles a Send from parts.
 
 use super::step_log::SendPart;
-use crate::carrier::operation::{Places, Progress, Stamp};
+use crate::carrier::operation::{Places, Stamp, StreamProgress};
 use crate::file::Time;
 use crate::rpc::message::Captured;
 
@@ -45,7 +45,7 @@ pub(crate) struct Assembled {
     pub(crate) length: usize,
     pub(crate) captured: Captured,
     pub(crate) invalidates: Option<u32>,
-    pub(crate) progress: Progress,
+    pub(crate) progress: StreamProgress,
     pub(crate) retransmitted: u32,
     pub(crate) places: Places,
     /// Packets of the Send, if packets are kept.
@@ -71,7 +71,7 @@ pub(crate) struct Part<'a> {
     pub(crate) data: &'a [u8],
     pub(crate) length: usize,
     pub(crate) invalidates: Option<u32>,
-    pub(crate) progress: Progress,
+    pub(crate) progress: StreamProgress,
     pub(crate) retransmitted: u32,
     pub(crate) first_sent: Option<Time>,
     pub(crate) places: Places,
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn part(first: bool, last: bool, data: &[u8], length: usize) -> Part<'_> {
-        let (stamp, progress) = (Stamp::default(), Progress::default());
+        let (stamp, progress) = (Stamp::default(), StreamProgress::default());
         Part {
             stamp,
             began: stamp,

@@ -18,7 +18,7 @@ use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::{FramePlacement, PlacedPart};
-use crate::rpc::properties::{Direction, Rpc};
+use crate::rpc::properties::{MessageDirection, Rpc};
 use crate::rpc::ranges::{self, Ranges};
 use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 
@@ -503,7 +503,7 @@ impl Call {
     /// Returns the properties of an unreadable reply that are known from the call.
     pub(super) fn reply(&self) -> Option<Rpc> {
         let rpc = &self.described.as_ref()?.rpc;
-        Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })
+        Some(Rpc { direction: MessageDirection::Reply, operations: Vec::new(), ..rpc.clone() })
     }
 
     /// Returns the report of a reply about the answered call. `long` is the result of

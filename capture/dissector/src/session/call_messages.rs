@@ -8,7 +8,7 @@ use crate::nfs::Procedure;
 use crate::rpc::describe::{self, Described, DescribedCall};
 use crate::rpc::header::read_chunks;
 use crate::rpc::message::{Detail, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 use crate::rpc::waiting::{Step, WaitEnd};
 
 impl Session {
@@ -38,7 +38,7 @@ impl Session {
         message.rpc = described.map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.map(Described::to_walked);
-            Box::new(Detail { walked, ..self.watch.detail(Direction::Call) })
+            Box::new(Detail { walked, ..self.watch.detail(MessageDirection::Call) })
         });
         let steps = context.steps.includes(message.xid()).then(|| {
             let mut steps = StepLog::new();

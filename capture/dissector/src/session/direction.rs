@@ -11,19 +11,19 @@ use super::state::Session;
 use crate::carrier::operation::Side;
 use crate::rpc::header::{self, Decoded, Dialect, Header};
 use crate::rpc::message::{Captured, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 impl Session {
     /// Returns the direction of a message. The payload shows the direction. Without a payload, the chunks of the
     /// message and the waiting calls do. Failing that, a client's message counts as a call, so that an unreadable
     /// request is matched with its answer.
-    pub(super) fn direction(&self, message: &Message) -> Option<Direction> {
+    pub(super) fn direction(&self, message: &Message) -> Option<MessageDirection> {
         let sender = message.sender;
         if message.error().is_some() {
-            return Some(Direction::Reply);
+            return Some(MessageDirection::Reply);
         }
         let xid = message.rdma_xid()?;
-        let asks = (self.client == Some(sender)).then_some(Direction::Call);
+        let asks = (self.client == Some(sender)).then_some(MessageDirection::Call);
         // Messages that may be of either wire format carry no RPC.
         if message.dialect == Dialect::Version2Unknown && matches!(message.prefix()?.procedure.0, 4..=6) {
             return None;
@@ -39,16 +39,16 @@ impl Session {
             Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload).or(asks).or_else(|| {
                 // A message that the capture cut before its direction answers the call that waits for it.
                 let is_cut = message.captured != Captured::Whole;
-                (is_cut && waits && self.client == Some(sender.other())).then_some(Direction::Reply)
+                (is_cut && waits && self.client == Some(sender.other())).then_some(MessageDirection::Reply)
             }),
             // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1), unless
             // the responder provides it (draft-cel-nfsv4-reliable-reply). Such a reply may return the Reply chunk of its call.
             Body::Nomsg(chunks) if !chunks.reads.is_empty() => {
                 let is_returned = chunks.reply.is_none_or(|chunk| self.offers(sender.other(), xid, &chunk));
                 let is_provided = self.client == Some(sender.other()) && waits && is_returned;
-                Some(if is_provided { Direction::Reply } else { Direction::Call })
+                Some(if is_provided { MessageDirection::Reply } else { MessageDirection::Call })
             }
-            Body::Nomsg(_) if answers => Some(Direction::Reply),
+            Body::Nomsg(_) if answers => Some(MessageDirection::Reply),
             Body::Nomsg(_) => asks,
             Body::Error(_) | Body::Done => None,
         }
@@ -60,8 +60,9 @@ impl Session {
         message: &Message,
         decoded: &Decoded<'_>,
         header: &v2::HeaderV2<'_>,
-    ) -> Option<Direction> {
-        let announced = header.is_response().map(|is| if is { Direction::Reply } else { Direction::Call });
+    ) -> Option<MessageDirection> {
+        let announced =
+            header.is_response().map(|is| if is { MessageDirection::Reply } else { MessageDirection::Call });
         match decoded.header.place() {
             header::PayloadPlace::Inline => said(&message.stream(decoded)).or(announced),
             header::PayloadPlace::Chunk => announced,
@@ -107,7 +108,7 @@ impl Session {
     fn may_reply(&self, from: Side, decoded: &Decoded<'_>) -> bool {
         match decoded.header {
             Header::V1(header) => match header.body {
-                Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload) == Some(Direction::Reply),
+                Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload) == Some(MessageDirection::Reply),
                 Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
                 Body::Error(_) => self.may_refuse_call(from, header.xid),
                 Body::Done => false,
@@ -144,10 +145,10 @@ impl Session {
 }
 
 /// Returns the direction of a Payload stream.
-fn said(stream: &[u8]) -> Option<Direction> {
+fn said(stream: &[u8]) -> Option<MessageDirection> {
     match MessageType::peek(stream)?.1 {
-        MessageType::CALL => Some(Direction::Call),
-        MessageType::REPLY => Some(Direction::Reply),
+        MessageType::CALL => Some(MessageDirection::Call),
+        MessageType::REPLY => Some(MessageDirection::Reply),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::AgainFor;
-use crate::rpc::waiting::Refusal;
+use crate::rpc::waiting::PacketRefusal;
 
 /// Maximum number of remembered segments that filled gaps: more than pass before an acknowledgement.
 const FILLED: usize = 64;
@@ -14,7 +14,7 @@ const FILLED: usize = 64;
 pub(super) struct Holes {
     /// The last refusal by the other end, and the place that the refusal named, until the sender goes back to the place
     /// or the place is acknowledged.
-    pub(super) refused: Option<(u64, Refusal)>,
+    pub(super) refused: Option<(u64, PacketRefusal)>,
     /// The place that a sender went back to after a time-out, until the place comes again (InfiniBand).
     pub(super) timed_out: Option<u64>,
     /// The last acknowledgement that left the oldest message waiting (TCP).

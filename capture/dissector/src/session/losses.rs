@@ -9,7 +9,7 @@ use crate::carrier::operation::{Operation, OperationKind, OperationType, Origin,
 use crate::carrier::recovery::{AgainFor, Backfill, Indication, RecoveryKind};
 use crate::event::{Event, Recovered};
 use crate::file::Time;
-use crate::rpc::waiting::Refusal;
+use crate::rpc::waiting::PacketRefusal;
 
 impl Session {
     /// Takes an indication of loss. The packet before the indication of the same sender came at the time `after`, if
@@ -23,7 +23,7 @@ impl Session {
                 return self.backfill(Origin { from, stamp }, places, backfill, context);
             }
             OperationKind::Missing => {
-                let refusal = Refusal { kind: RecoveryKind::SequenceError, stamp };
+                let refusal = PacketRefusal { kind: RecoveryKind::SequenceError, stamp };
                 self.arrivals.get_mut(from.other()).refuse(places.first, refusal);
                 return self.recount_credits(from, stamp, context);
             }
@@ -151,7 +151,7 @@ impl Session {
         } else if of != from && kind.is_refusal() {
             match self.keeps {
                 true => arrivals.suspect(places),
-                false => arrivals.refuse(place, Refusal { kind, stamp }),
+                false => arrivals.refuse(place, PacketRefusal { kind, stamp }),
             }
             self.recount_credits(of.other(), stamp, context);
         }

@@ -13,7 +13,7 @@ use crate::carrier::operation::{MemoryAddress, Operation, OperationKind, Side, S
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::rpc::describe::Described;
 use crate::rpc::message::{Beginning, Detail};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.
@@ -147,7 +147,7 @@ impl Session {
     /// Returns the details of a reply. The memory of the call must not be used any more.
     pub(super) fn answered(&mut self, call: Option<&Call>, long: Option<Beginning>, reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
-        let detail = Detail { walked, long: reply.beginning(), ..self.watch.detail(Direction::Reply) };
+        let detail = Detail { walked, long: reply.beginning(), ..self.watch.detail(MessageDirection::Reply) };
         let Some(call) = call else { return detail };
         self.watch.answer(call);
         Detail { answers: Some(call.answered(long)), ..detail }

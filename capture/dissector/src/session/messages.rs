@@ -16,7 +16,7 @@ use crate::rpc::activity::WaitingCalls;
 use crate::rpc::header::{self, Decoded, Dialect};
 use crate::rpc::message::{self, Captured, Message};
 use crate::rpc::placement::Placements;
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 use crate::rpc::waiting::Step;
 
 impl Session {
@@ -69,14 +69,14 @@ impl Session {
             self.sends.note_without_rpc(sender, xid);
         }
         let (mut message, requester) = match direction {
-            Some(Direction::Call) => (self.call(message, context), Some(sender)),
-            Some(Direction::Reply) => (self.reply(message, context), Some(sender.other())),
+            Some(MessageDirection::Call) => (self.call(message, context), Some(sender)),
+            Some(MessageDirection::Reply) => (self.reply(message, context), Some(sender.other())),
             None => (message, None),
         };
         if context.operations {
             match direction {
-                Some(Direction::Call) => self.refusals.note_call(sender, self.credits.usage(sender).waiting),
-                Some(Direction::Reply) => {}
+                Some(MessageDirection::Call) => self.refusals.note_call(sender, self.credits.usage(sender).waiting),
+                Some(MessageDirection::Reply) => {}
                 None => self.refusals.note_unmatched(sender, message.xid()),
             }
         }
@@ -84,7 +84,7 @@ impl Session {
         self.calls.invalidate(&message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
-            message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
+            message.detail = Some(Box::new(self.watch.detail(MessageDirection::Call)));
         }
         let waiting = message.credit_use.map(|(requester, credits)| WaitingCalls { requester, calls: credits.waiting });
         self.activity.message(message.stamp, waiting);

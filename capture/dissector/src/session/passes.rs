@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::carrier::operation::Places;
 use crate::carrier::recovery::RecoveryKind;
-use crate::rpc::waiting::Refusal;
+use crate::rpc::waiting::PacketRefusal;
 
 /// Maximum number of runs of retransmitted packets that are told apart while a refusal may be on its way.
 const PASSES: usize = 16;
@@ -60,7 +60,7 @@ impl Passes {
 
     /// Takes a refusal of a place by the receiver. Returns the first frame that retransmitted the place since the
     /// receiver lacked the packet there, if any.
-    pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) -> Option<u64> {
+    pub(super) fn refuse(&mut self, place: u64, refusal: PacketRefusal) -> Option<u64> {
         let is_missing = refusal.kind == RecoveryKind::SequenceError;
         if is_missing && self.missing.replace(place) == Some(place) {
             self.clear();

@@ -15,7 +15,7 @@ use super::rpc_end::{ConcludedCall, ReplyMessage};
 use super::state::{Context, Session};
 use crate::rpc::message::{Beginning, Detail, Message};
 use crate::rpc::phases::NotTimed;
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, Step, WaitEnd, Waiting};
 
@@ -33,7 +33,7 @@ impl Session {
         message.rpc = call.reply();
         if context.operations {
             let answers = Some(call.answered(long));
-            message.detail = Some(Box::new(Detail { answers, ..self.watch.detail(Direction::Reply) }));
+            message.detail = Some(Box::new(Detail { answers, ..self.watch.detail(MessageDirection::Reply) }));
         }
         let before = self.calls.find_provided(message.sender, xid);
         before.into_iter().for_each(|before| self.give_up(before, WaitEnd::Repeated, context));

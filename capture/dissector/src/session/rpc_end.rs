@@ -14,19 +14,19 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::Placements;
 use crate::rpc::properties::Status;
-use crate::rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
+use crate::rpc::transaction::{Half, MessageForm, Rebuilt, RoundTrips, Transaction};
 use crate::rpc::waiting::{LastStep, Step, Waiting};
 
-fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
+fn form(decoded: &Decoded<'_>, is_call: bool) -> MessageForm {
     match decoded.header.place() {
-        PayloadPlace::Chunk => Form::Long,
-        PayloadPlace::Part => Form::Continued,
+        PayloadPlace::Chunk => MessageForm::Long,
+        PayloadPlace::Part => MessageForm::Continued,
         PayloadPlace::Inline => {
             let chunks = decoded.header.chunks().unwrap_or_default();
             let moved = if is_call { chunks.reads.length() } else { chunks.writes.iter().map(|c| c.length()).sum() };
-            if moved > 0 { Form::Chunked } else { Form::Short }
+            if moved > 0 { MessageForm::Chunked } else { MessageForm::Short }
         }
-        PayloadPlace::Nowhere => Form::Short,
+        PayloadPlace::Nowhere => MessageForm::Short,
     }
 }
 
@@ -51,9 +51,9 @@ impl Message {
     fn half(&self, is_call: bool, message: Result<Rebuilt, NotRebuilt>) -> Half {
         let decoded = self.decode().ok();
         let form = match &decoded {
-            Some(_) if self.earlier.is_some() => Form::Continued,
+            Some(_) if self.earlier.is_some() => MessageForm::Continued,
             Some(decoded) => form(decoded, is_call),
-            None => Form::Short,
+            None => MessageForm::Short,
         };
         let earlier = usize::try_from(self.earlier_length()).unwrap_or(usize::MAX);
         let inline = decoded.as_ref().map_or(0, |decoded| match decoded.header.place() {

@@ -4,7 +4,7 @@ use super::gaps::{Evidence, Filled};
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::SILENCE;
 use crate::file::Time;
-use crate::rpc::waiting::{Delivery, Refusal};
+use crate::rpc::waiting::{Delivery, PacketRefusal};
 
 /// Copies of a message, and what the receiver said about the copies.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct SentCopies {
     previous: Stamp,
     pub(super) last: Stamp,
     /// The place that the receiver asked for, and how, if what was sent since does not fill that gap.
-    refused: Option<(u64, Refusal)>,
+    refused: Option<(u64, PacketRefusal)>,
     /// The packet that filled the last gap before the end of the message, if no copy of the message came since
     /// (InfiniBand): a receiver that keeps what follows a gap accepts the message with that packet.
     filled: Option<Stamp>,
@@ -129,7 +129,7 @@ impl SentCopies {
     }
 
     /// Takes a refusal: a packet of the message, or one before the message, is missing.
-    pub(super) const fn refuse(&mut self, place: u64, refusal: Refusal) {
+    pub(super) const fn refuse(&mut self, place: u64, refusal: PacketRefusal) {
         if place < self.end {
             self.refused = Some((place, refusal));
             (self.candidates, self.filled) = (0, None);
@@ -242,8 +242,8 @@ pub(super) mod tests {
         Stamp { frame: time, time: crate::file::Time(time * 1_000_000) }
     }
 
-    pub(in super::super) fn nak(time: u64) -> Refusal {
-        Refusal { kind: RecoveryKind::SequenceError, stamp: at(time) }
+    pub(in super::super) fn nak(time: u64) -> PacketRefusal {
+        PacketRefusal { kind: RecoveryKind::SequenceError, stamp: at(time) }
     }
 
     /// A message in the places 10 to 12 that was captured at 1 ms.

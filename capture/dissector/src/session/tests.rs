@@ -13,7 +13,7 @@ use crate::carrier::connection::{Connection, Counts, Endpoint, RefusedAccess};
 use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
 use crate::carrier::operation::{
-    DISORDER, Operation, OperationKind, OperationType, Origin, Places, Progress, Sides, Stamp,
+    DISORDER, Operation, OperationKind, OperationType, Origin, Places, Sides, Stamp, StreamProgress,
 };
 use crate::carrier::recovery::{Indication, RecoveryKind};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
@@ -24,7 +24,7 @@ use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::placement::PlacedPart;
-use crate::rpc::properties::{Direction, Rpc};
+use crate::rpc::properties::{MessageDirection, Rpc};
 use crate::rpc::steps::{PacketRun, StepsWanted};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, Step, WaitEnd, Waiting};
@@ -107,7 +107,7 @@ const fn end(data: &[u8]) -> OperationKind<'_> {
 }
 
 const fn part((first, last): (bool, bool), data: &[u8], length: usize) -> OperationKind<'_> {
-    let progress = Progress { sent: 0, received: None };
+    let progress = StreamProgress { sent: 0, received: None };
     OperationKind::Send { first, last, data, length, invalidates: None, progress }
 }
 
@@ -445,7 +445,7 @@ fn an_unreadable_reply_names_its_procedure_but_no_operations() {
     assert_eq!(play.message().rpc.as_ref().unwrap().operations.len(), 1);
     play.sends(&[(Passive, message(1, NOMSG, &reply_chunk(7, 100), &[]))]);
     let Rpc { direction, name, operations, status, .. } = play.message().rpc.clone().unwrap();
-    assert_eq!((direction, name, operations.len(), status), (Direction::Reply, Some("NFSv4 COMPOUND"), 0, None));
+    assert_eq!((direction, name, operations.len(), status), (MessageDirection::Reply, Some("NFSv4 COMPOUND"), 0, None));
 }
 
 /// Such a reply may return the Reply chunk of its call, which comes after the other chunks.
@@ -458,7 +458,7 @@ fn a_responder_provided_reply_returns_the_reply_chunk() {
         let lists = [&read_chunk(0, 5, 40)[..7], &[1, 1, 8, 0, 0, 0, 0, 1, 1, handle, 0, 0, 0]].concat();
         play.sends(&[(Passive, message(1, NOMSG, &lists, &[]))]);
         let direction = play.message().detail.as_ref().unwrap().direction;
-        assert_eq!(direction == Direction::Reply, replies, "{handle}");
+        assert_eq!(direction == MessageDirection::Reply, replies, "{handle}");
     }
 }
 

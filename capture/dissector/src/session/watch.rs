@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use super::call::{Call, CallSegment};
 use super::memory::Access;
 use crate::carrier::connection::RefusedAccess;
-use crate::carrier::operation::{MemoryAddress, Progress, Side, Sides, Stamp};
+use crate::carrier::operation::{MemoryAddress, Side, Sides, Stamp, StreamProgress};
 use crate::rpc::message::Detail;
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 /// The most segments of ended calls that are remembered, of answered ones and of others, and the most operations of an end.
 const FORMERS: usize = 64;
@@ -22,7 +22,7 @@ pub(super) struct Watch {
     /// Segments of calls that were given up for another of their XID, and may still be served.
     superseded: VecDeque<Former>,
     /// Progress of both ends when the current Send was sent.
-    pub(super) progress: Progress,
+    pub(super) progress: StreamProgress,
     /// Segments of calls that were answered.
     answered: VecDeque<Former>,
     /// Latest operations of each end that the other end's adapter may refuse.
@@ -31,7 +31,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Returns the details of the current Send, if only the direction is known.
-    pub(super) const fn detail(&self, direction: Direction) -> Detail {
+    pub(super) const fn detail(&self, direction: MessageDirection) -> Detail {
         Detail::new(direction, self.progress, self.given_up)
     }
 

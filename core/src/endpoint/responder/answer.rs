@@ -1,14 +1,14 @@
 //! Answers of the upper layer to a Call: a reply, or none; and the memory of a provided reply.
 
 use super::calls::{CallTable, MALFORMED, SYSTEM};
-use super::reply::{Form, Reply, ReplyFault};
+use super::reply::{Reply, ReplyFault, ReplyForm};
 use super::slot::{Slot, Stage};
 use crate::endpoint::{CallId, InputError, RegisteredMemory, stream};
 use crate::rpc::MessageType;
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> CallTable<CALLS, HEADER, CHUNKS> {
     /// Chooses the form of the reply to a delivered Call.
-    pub(super) fn plan_reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
+    pub(super) fn plan_reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<ReplyForm, ReplyFault> {
         let (terms, may_provide) = (self.terms, self.provided < self.most_provided);
         let slot = self.find_delivered(call)?;
         if MessageType::peek(reply.head) != Some((slot.prefix.xid, MessageType::REPLY)) {
@@ -19,15 +19,15 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> CallTable<CAL
         }
         let form = match slot.plan(reply, &terms, may_provide) {
             Ok(form) => {
-                slot.stage = if form == Form::Provided { Stage::Register } else { Stage::Answering };
+                slot.stage = if form == ReplyForm::Provided { Stage::Register } else { Stage::Answering };
                 form
             }
             Err(error) => {
                 slot.stage = Stage::Refusing(slot.prefix, error);
-                Form::Refused
+                ReplyForm::Refused
             }
         };
-        self.provided = self.provided.saturating_add(u32::from(form == Form::Provided));
+        self.provided = self.provided.saturating_add(u32::from(form == ReplyForm::Provided));
         self.mark_ready(call);
         Ok(form)
     }

@@ -19,7 +19,7 @@
 //!
 //! A Call is forgotten when the Send is posted, not when the Send is complete, because the next Call may arrive before
 //! the completion does. When the Send is complete, so are the RDMA Writes before, and the memory of the reply is free;
-//! the driver has to handle that. A reply that is [`Form::Provided`] lasts longer: the Call keeps the slot, and one
+//! the driver has to handle that. A reply that is [`ReplyForm::Provided`] lasts longer: the Call keeps the slot, and one
 //! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never sends
 //! `RDMA_DONE` cannot occupy more than the table. The whole reply is registered once, and the segments are parts of
 //! that memory.
@@ -45,7 +45,7 @@ mod transfer;
 
 pub use input::{GrantError, Input};
 pub use output::{CallMessage, Output};
-pub use reply::{Form, Reply, ReplyFault};
+pub use reply::{Reply, ReplyFault, ReplyForm};
 
 use core::ops::Range;
 
@@ -224,7 +224,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     ///
     /// # Errors
     /// A [`ReplyFault`] if `reply` is no reply to this Call; then nothing is changed.
-    pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
+    pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<ReplyForm, ReplyFault> {
         self.calls.plan_reply(call, reply)
     }
 

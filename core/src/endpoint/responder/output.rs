@@ -71,7 +71,7 @@ pub enum Output<'a> {
         target: Segment,
     },
     /// Post a Send: the header from the buffer, then the ranges of the reply's Payload stream. After the last one, the
-    /// Call is forgotten, unless the reply is [`Form::Provided`](super::Form::Provided).
+    /// Call is forgotten, unless the reply is [`ReplyForm::Provided`](super::ReplyForm::Provided).
     Send {
         /// The Call that is answered.
         call: CallId,

@@ -2,7 +2,7 @@
 
 use super::calls::{CallTable, MALFORMED, SYSTEM};
 use super::judge::{CallJudge, JudgedCall, can_reply_garbage, chunk_refusal};
-use super::reply::Form;
+use super::reply::ReplyForm;
 use super::slot::{Slot, Stage};
 use crate::endpoint::limits::NotAssembled;
 use crate::endpoint::receipt::Receipt;
@@ -86,7 +86,7 @@ impl<const CALLS: usize, const HEADER: usize> Reception<CALLS, HEADER> {
             }
             slot.from = call.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
-            slot.form = if call.form == CallForm::Long { Form::Long } else { Form::Short };
+            slot.form = if call.form == CallForm::Long { ReplyForm::Long } else { ReplyForm::Short };
             slot.protected = !call.lists.chunks.writes.is_empty()
                 && rpc::RpcCall::decode(call.payload).is_ok_and(|(call, _)| is_protected(&call));
         }

@@ -21,7 +21,7 @@ pub struct Reply<'a> {
 /// Form of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Form {
+pub enum ReplyForm {
     /// Inline, with or without the results in Write chunks.
     Short,
     /// In the Reply chunk.

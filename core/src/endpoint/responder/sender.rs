@@ -2,7 +2,7 @@
 
 use super::calls::CallTable;
 use super::output::Output;
-use super::reply::Form;
+use super::reply::ReplyForm;
 use super::slot::Stage;
 use crate::endpoint::CallId;
 use crate::endpoint::parts::EncodedPart;
@@ -75,7 +75,7 @@ impl<const CALLS: usize> AnswerSender<CALLS> {
         let grant = calls.next_grant();
         let Some(slot) = calls.slots.get(call) else { return Ok(None) };
         if let Some((_, two)) = calls.terms.version.two()
-            && slot.form == Form::Continued
+            && slot.form == ReplyForm::Continued
             && slot.stage == Stage::Answering
         {
             slot.queued = false;
@@ -85,7 +85,7 @@ impl<const CALLS: usize> AnswerSender<CALLS> {
         }
         let header = slot.encode(grant, buffer)?;
         let answering = slot.stage == Stage::Answering;
-        let provided = answering && slot.form == Form::Provided;
+        let provided = answering && slot.form == ReplyForm::Provided;
         if provided {
             (slot.stage, slot.queued) = (Stage::Provided, false);
         }
@@ -102,7 +102,7 @@ impl<const CALLS: usize> AnswerSender<CALLS> {
         let slot = if provided { calls.slots.get(call) } else { calls.slots.free(call) };
         let Some(slot) = slot else { return Ok(None) };
         let invalidate = if answering && calls.terms.remote_invalidation { slot.invalidated_handle() } else { None };
-        let inline = answering && slot.form == Form::Short;
+        let inline = answering && slot.form == ReplyForm::Short;
         let payload = if inline { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
         Ok(Some(Output::Send { call, header, payload, invalidate, is_last: true }))
     }

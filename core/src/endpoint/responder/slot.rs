@@ -6,7 +6,7 @@ use core::{iter, mem};
 use heapless::Vec;
 
 use super::output::CallMessage;
-use super::reply::{Form, Reply};
+use super::reply::{Reply, ReplyForm};
 use crate::endpoint::parts::{EncodedPart, Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader, GarbageReply, middle_header};
@@ -60,7 +60,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     /// The items of the Call first, then the items of the reply.
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
-    pub(super) form: Form,
+    pub(super) form: ReplyForm,
     /// The parts of a continued reply.
     parts: Parts,
     /// Number of octets of the Call that came in parts.
@@ -115,7 +115,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
             reading: 0,
             items: Vec::new(),
             length: 0,
-            form: Form::Short,
+            form: ReplyForm::Short,
             parts: Parts::default(),
             collected: 0,
             memory: None,
@@ -141,7 +141,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         items.clear();
         written.clear();
         (*stage, *version, *prefix, *receive) = (first, spoken, of, Some(received));
-        (*queued, *protected, *form, *memory, *postponed) = (false, false, Form::Short, None, false);
+        (*queued, *protected, *form, *memory, *postponed) = (false, false, ReplyForm::Short, None, false);
         (*from, *reading, *length, *part, *moved, *last) = (0, 0, 0, 0, 0, 0);
         *collected = 0;
     }
@@ -178,7 +178,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     ///
     /// # Errors
     /// The chunk that is too small, and the required length.
-    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Result<Form, ErrorBodyV2> {
+    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Result<ReplyForm, ErrorBodyV2> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
         let chunks = self.lists().chunks;
         if !reply.protected && !self.protected {
@@ -199,17 +199,17 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             payload.saturating_add(header.encoded_len() as u64) <= u64::from(terms.reply_threshold)
         };
         let form = if fits(&header, left) {
-            Form::Short
+            ReplyForm::Short
         } else if header.with_reply(left).is_ok_and(|header| fits(&header, 0)) {
-            Form::Long
+            ReplyForm::Long
         } else if let Some(parts) = self.continued(&header, terms) {
             self.parts = parts;
-            Form::Continued
+            ReplyForm::Continued
         } else {
             let is_provided = || {
                 let entries =
                     position_zero_chunk::<CHUNKS>(&items, reply.length, RegisteredMemory::default()).filter(|_| may)?;
-                fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(Form::Provided)
+                fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(ReplyForm::Provided)
             };
             // Reduced results need no space in the Reply chunk.
             let length_needed = u32::try_from(left).unwrap_or(u32::MAX);
@@ -275,16 +275,16 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return GarbageReply::new(header, self.prefix.xid).encode(buffer);
         }
         match self.form {
-            Form::Long => {
+            ReplyForm::Long => {
                 let left = u64::from(self.length).saturating_sub(stream::total_length(&self.items));
                 header.with_reply(left).unwrap_or(header).encode(buffer)
             }
-            Form::Provided => {
+            ReplyForm::Provided => {
                 let memory = self.memory.unwrap_or_default();
                 let entries = position_zero_chunk::<CHUNKS>(&self.items, self.length, memory).unwrap_or_default();
                 header.with_reads(ReadList::new(&entries)).unwrap_or(header).encode(buffer)
             }
-            Form::Short | Form::Continued | Form::Refused => header.encode(buffer),
+            ReplyForm::Short | ReplyForm::Continued | ReplyForm::Refused => header.encode(buffer),
         }
     }
 
@@ -303,7 +303,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// Returns true if a piece of the reply was output for an RDMA Write, in a reply that is not provided.
     pub(super) const fn has_written(&self) -> bool {
-        (self.moved > 0 || self.part > 0) && !matches!(self.form, Form::Provided)
+        (self.moved > 0 || self.part > 0) && !matches!(self.form, ReplyForm::Provided)
     }
 
     /// Makes the last piece be output again, once no longer postponed. Returns false if there is no such piece.
@@ -391,7 +391,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// Returns the next piece of the Call that came inline.
     fn next_place(&mut self, receive: u32) -> Option<ResponderStep> {
-        if self.form == Form::Long {
+        if self.form == ReplyForm::Long {
             return None;
         }
         // The Receive as one segment; the Call was found to end where it ends.
@@ -442,7 +442,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// Returns the next piece of the reply to write: of each result that has a chunk, then of a Long Reply.
     fn next_write(&mut self, transfer: u32) -> Option<Piece> {
-        if self.items.is_empty() && self.form != Form::Long {
+        if self.items.is_empty() && self.form != ReplyForm::Long {
             return None;
         }
         loop {
@@ -453,7 +453,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                     let range = stream::whole(item.position, item.length);
                     (stream::piece(range, chunk.iter(), self.moved), false)
                 }
-                None if self.form == Form::Long => {
+                None if self.form == ReplyForm::Long => {
                     let ranges = Ranges::new(&self.items, self.length);
                     (stream::piece(ranges, chunks.reply?.iter(), self.moved), true)
                 }

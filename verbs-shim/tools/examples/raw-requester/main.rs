@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn prepared() -> Result<(SocketAddr, Vec<script::Step>), String> {
+fn prepared() -> Result<(SocketAddr, Vec<script::ScriptStep>), String> {
     let mut arguments = std::env::args().skip(1);
     let (Some(address), None) = (arguments.next(), arguments.next()) else { return Err("one address".to_owned()) };
     let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
@@ -59,7 +59,7 @@ fn prepared() -> Result<(SocketAddr, Vec<script::Step>), String> {
     Ok((address, script::parse(&text)?))
 }
 
-fn run(address: SocketAddr, steps: &[script::Step]) -> Result<(), String> {
+fn run(address: SocketAddr, steps: &[script::ScriptStep]) -> Result<(), String> {
     let device = Device::towards(address).map_err(|error| format!("{address}: {error}"))?;
     // Written at the end, because waiting for the reader would delay the next Send.
     let mut out = BufWriter::new(io::stdout().lock());

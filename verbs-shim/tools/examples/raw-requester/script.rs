@@ -14,7 +14,7 @@ use rpcrdma_verbs::{Access, Error, Verbs};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ScriptStep {
     Register { name: String, length: usize, access: Access },
     Send(Vec<Part>),
     Receive,
@@ -32,7 +32,7 @@ pub(crate) enum Part {
 }
 
 /// Reads a script. A line that does not begin with the name of a step continues the previous Send.
-pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
+pub(crate) fn parse(text: &str) -> Result<Vec<ScriptStep>, String> {
     let mut steps = Vec::new();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -41,13 +41,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
             [] => continue,
             ["writable", name, length] => register(name, length, Access::LOCAL_WRITE | Access::REMOTE_WRITE),
             ["readable", name, length] => register(name, length, Access::REMOTE_READ),
-            ["send", ref words @ ..] => parts(words).map(Step::Send),
-            ["receive"] => Some(Step::Receive),
-            ["withdraw", name] => Some(Step::Withdraw(name.to_owned())),
+            ["send", ref words @ ..] => parts(words).map(ScriptStep::Send),
+            ["receive"] => Some(ScriptStep::Receive),
+            ["withdraw", name] => Some(ScriptStep::Withdraw(name.to_owned())),
             ["wait", seconds] => wait(seconds),
-            ["ended"] => Some(Step::Ended),
+            ["ended"] => Some(ScriptStep::Ended),
             ref words => match (steps.last_mut(), parts(words)) {
-                (Some(Step::Send(send)), Some(more)) => {
+                (Some(ScriptStep::Send(send)), Some(more)) => {
                     send.extend(more);
                     continue;
                 }
@@ -59,12 +59,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-fn register(name: &str, length: &str, access: Access) -> Option<Step> {
-    Some(Step::Register { name: name.to_owned(), length: length.parse().ok()?, access })
+fn register(name: &str, length: &str, access: Access) -> Option<ScriptStep> {
+    Some(ScriptStep::Register { name: name.to_owned(), length: length.parse().ok()?, access })
 }
 
-fn wait(seconds: &str) -> Option<Step> {
-    Duration::try_from_secs_f64(seconds.parse().ok()?).ok().map(Step::Wait)
+fn wait(seconds: &str) -> Option<ScriptStep> {
+    Duration::try_from_secs_f64(seconds.parse().ok()?).ok().map(ScriptStep::Wait)
 }
 
 fn parts(words: &[&str]) -> Option<Vec<Part>> {
@@ -86,7 +86,12 @@ fn part(word: &str) -> Option<Part> {
 
 /// Connects to the server, does what the script says, and reports what comes back. Closes the connection once all Sends
 /// have arrived.
-pub(crate) fn run<V: Verbs>(verbs: &V, to: SocketAddr, steps: &[Step], out: &mut impl Write) -> Result<(), String> {
+pub(crate) fn run<V: Verbs>(
+    verbs: &V,
+    to: SocketAddr,
+    steps: &[ScriptStep],
+    out: &mut impl Write,
+) -> Result<(), String> {
     let mut requester = Requester::connect(verbs, to).map_err(|error| format!("no connection to {to}: {error}"))?;
     for step in steps {
         requester.run_step(step, out).map_err(|failed| format!("{step:?}: {failed}"))?;
@@ -114,33 +119,33 @@ impl<'a, V: Verbs> Requester<'a, V> {
         Ok(Self { verbs, peer, memory: BTreeMap::new() })
     }
 
-    fn run_step(&mut self, step: &Step, out: &mut impl Write) -> Result<(), String> {
+    fn run_step(&mut self, step: &ScriptStep, out: &mut impl Write) -> Result<(), String> {
         match step {
-            Step::Register { name, length, access } => {
+            ScriptStep::Register { name, length, access } => {
                 let region = self.peer.register(vec![0; *length], *access).map_err(said)?;
                 self.memory.insert(name.clone(), region);
             }
-            Step::Send(parts) => {
+            ScriptStep::Send(parts) => {
                 let octets = self.put_together(parts)?;
                 writeln!(out, "sent {}", shown(&octets)).map_err(said)?;
                 self.peer.send(octets).map_err(said)?;
             }
-            Step::Receive => {
+            ScriptStep::Receive => {
                 self.until("a Send has come", |peer| peer.has_arrived() || peer.is_over())?;
                 let arrival = self.peer.take_arrival().ok_or("the connection has ended")?;
                 writeln!(out, "came {}", shown(&arrival.octets)).map_err(said)?;
             }
-            Step::Withdraw(name) => {
+            ScriptStep::Withdraw(name) => {
                 let region = self.memory.remove(name).ok_or("no such memory")?;
                 self.verbs.deregister(region).map_err(said)?;
             }
-            Step::Wait(time) => {
+            ScriptStep::Wait(time) => {
                 let end = Instant::now() + *time;
                 while Instant::now() < end && !self.peer.is_over() {
                     self.peer.handle_completion(end).map_err(said)?;
                 }
             }
-            Step::Ended => self.until("the connection has ended", RawPeer::is_over)?,
+            ScriptStep::Ended => self.until("the connection has ended", RawPeer::is_over)?,
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use clap::Parser;
 
 use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::ping;
-use rpcrdma_tools::probe::{self, Bounds, Form, ProbeError, Recipe, Suite};
+use rpcrdma_tools::probe::{self, Bounds, OutputFormat, ProbeError, Recipe, Suite};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Version, Versions};
 
@@ -132,7 +132,7 @@ impl Arguments {
             silence: self.silence,
             cases: self.case.clone(),
             rules: self.rule.clone(),
-            form: Form::from_options(self.json, self.tsv),
+            form: OutputFormat::from_options(self.json, self.tsv),
             file: self.file.clone(),
             link: self.link.clone(),
             scratch: self.scratch.clone(),

@@ -14,7 +14,7 @@ use rpcrdma_tools::delay::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
 use rpcrdma_tools::nfs::{self, Folder};
-use rpcrdma_tools::probe::{Form, ProbeError};
+use rpcrdma_tools::probe::{OutputFormat, ProbeError};
 use rpcrdma_verbs::rdma::{Device, raise_descriptor_limit};
 use rpcrdma_verbs::{Connection, EndReason, Error, Request, Server, Service, Settings, Versions};
 
@@ -243,7 +243,7 @@ fn device(address: SocketAddr) -> Result<Device, Error> {
 fn misbehave(arguments: &Arguments, what: &Misbehaviour) -> ExitCode {
     let Arguments { address, silence, time, .. } = *arguments;
     let mut what = what.clone();
-    (what.silence, what.time, what.form) = (silence, time, Form::from_options(arguments.json, arguments.tsv));
+    (what.silence, what.time, what.form) = (silence, time, OutputFormat::from_options(arguments.json, arguments.tsv));
     let judged = device(address)
         .map_err(ProbeError::from)
         .and_then(|device| Responder::listen(&device, address)?.run(&what, &mut io::stdout().lock()));

@@ -52,7 +52,7 @@ use std::{fmt, mem};
 
 use rpcrdma_verbs::{Error, Operation, Remote, Verbs};
 
-use crate::probe::{self, Examined, Form, Judgement, ProbeError, Totals, Verdict, word};
+use crate::probe::{self, Examined, Judgement, OutputFormat, ProbeError, Totals, Verdict, word};
 use clients::{Client, ClientId, Clients};
 use defect::{DEFECTS, Defect, Reaction, ReplyFault};
 use reply::BadReply;
@@ -67,7 +67,7 @@ pub struct Misbehaviour {
     /// Time of the end, even if no call came for some of the defects.
     pub time: Duration,
     /// Form of the output.
-    pub form: Form,
+    pub form: OutputFormat,
 }
 
 /// There is no defect of that name.
@@ -89,7 +89,7 @@ impl Misbehaviour {
             }
         };
         let (silence, time) = (Duration::from_secs(2), Duration::from_secs(600));
-        Ok(Self { defects, silence, time, form: Form::Table })
+        Ok(Self { defects, silence, time, form: OutputFormat::Table })
     }
 }
 

@@ -17,7 +17,7 @@ use super::case::Usage;
 use super::prober::Prober;
 use super::report::SCHEMA;
 use super::session::{Session, octets};
-use super::suite::{Form, ProbeError, Suite};
+use super::suite::{OutputFormat, ProbeError, Suite};
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +64,10 @@ impl Fuzzed {
     ///
     /// # Errors
     /// Any error from writing to `out`.
-    pub fn write(&self, form: Form, to: SocketAddr, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&self, form: OutputFormat, to: SocketAddr, out: &mut impl Write) -> io::Result<()> {
         let Self { sent, answered, ended: disconnected, ref fatal } = *self;
         let fatal_seed = fatal.as_ref().map(|recipe| recipe.seed);
-        if form == Form::Json {
+        if form == OutputFormat::Json {
             let (kind, schema) = ("summary", SCHEMA);
             let record = FuzzRecord { kind, schema, responder: to, sent, answered, disconnected, fatal_seed };
             return writeln!(out, "{}", serde_json::to_string(&record)?);

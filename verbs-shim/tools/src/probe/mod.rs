@@ -60,7 +60,7 @@ use rpcrdma_verbs::Verbs;
 pub use case::Verdict;
 pub use fuzz::{Bounds, Fuzzed, Recipe, fuzz, replay};
 pub use report::{Judgement, Totals};
-pub use suite::{Form, ProbeError, Suite};
+pub use suite::{OutputFormat, ProbeError, Suite};
 
 pub(crate) use case::{About, Meanings, USUAL, expected, meaning};
 pub(crate) use report::{Examined, heading, judgement, totals};

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use super::case::Verdict;
-use super::suite::Form;
+use super::suite::OutputFormat;
 
 /// Version of the records. Fields may be added; no field is removed or changes meaning.
 pub(super) const SCHEMA: u32 = 1;
@@ -100,22 +100,27 @@ impl ProbeRecord<'_> {
 }
 
 /// Writes the heading of the table.
-pub(crate) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn heading(form: OutputFormat, out: &mut impl Write) -> io::Result<()> {
     match form {
-        Form::Json | Form::Tabs => Ok(()),
-        Form::Table => {
+        OutputFormat::Json | OutputFormat::Tabs => Ok(()),
+        OutputFormat::Table => {
             writeln!(out, "{:10}  {:29} {:20} {:40} section", "verdict", "case", "expected", "observed")
         }
     }
 }
 
 /// Writes the result of a case.
-pub(crate) fn judgement(form: Form, examined: Examined, judged: &Judgement, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn judgement(
+    form: OutputFormat,
+    examined: Examined,
+    judged: &Judgement,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let Judgement { case, rule, section, ref expected, ref observed, verdict, alive_after } = *judged;
     match form {
-        Form::Table => writeln!(out, "{verdict:10}  {case:29} {expected:20} {observed:40} {section}"),
-        Form::Tabs => writeln!(out, "{}\t{case}\t{rule}\t{expected}\t{observed}\t{section}", verdict.name()),
-        Form::Json => ProbeRecord::Case {
+        OutputFormat::Table => writeln!(out, "{verdict:10}  {case:29} {expected:20} {observed:40} {section}"),
+        OutputFormat::Tabs => writeln!(out, "{}\t{case}\t{rule}\t{expected}\t{observed}\t{section}", verdict.name()),
+        OutputFormat::Json => ProbeRecord::Case {
             schema: SCHEMA,
             examined,
             case,
@@ -132,7 +137,7 @@ pub(crate) fn judgement(form: Form, examined: Examined, judged: &Judgement, out:
 
 /// Writes the last line.
 pub(crate) fn totals(
-    form: Form,
+    form: OutputFormat,
     examined: Examined,
     rpcrdma_version: String,
     totals: Totals,
@@ -141,12 +146,12 @@ pub(crate) fn totals(
     let Totals { conforms, violates, hazard, not_judged } = totals;
     let cases = conforms + violates + hazard + not_judged;
     match form {
-        Form::Table => writeln!(
+        OutputFormat::Table => writeln!(
             out,
             "{cases} cases of version {rpcrdma_version}: {conforms} conform, {violates} violate, {hazard} hazards, {not_judged} not judged"
         ),
-        Form::Tabs => Ok(()),
-        Form::Json => ProbeRecord::Summary {
+        OutputFormat::Tabs => Ok(()),
+        OutputFormat::Json => ProbeRecord::Summary {
             schema: SCHEMA,
             examined,
             rpcrdma_version,

@@ -10,7 +10,7 @@ use crate::echo;
 /// Form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Form {
+pub enum OutputFormat {
     /// A table.
     #[default]
     Table,
@@ -20,7 +20,7 @@ pub enum Form {
     Tabs,
 }
 
-impl Form {
+impl OutputFormat {
     /// Returns the form for the options `--json` and `--tsv`.
     #[must_use]
     pub const fn from_options(json: bool, tsv: bool) -> Self {
@@ -50,7 +50,7 @@ pub struct Suite {
     /// Rules of the only cases to try, besides `cases`.
     pub rules: Vec<String>,
     /// Form of the output.
-    pub form: Form,
+    pub form: OutputFormat,
     /// The name of a file of 60 octets or more in the root of NFSv4, to read.
     pub file: Option<String>,
     /// The name of a symbolic link there.
@@ -74,7 +74,7 @@ impl Suite {
             silence: Duration::from_millis(500),
             cases: Vec::new(),
             rules: Vec::new(),
-            form: Form::Table,
+            form: OutputFormat::Table,
             file: None,
             link: None,
             scratch: None,

@@ -6,7 +6,7 @@ use std::thread;
 
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody};
 use rpcrdma_dissector::nfs::Procedure;
-use rpcrdma_dissector::{Form, Transaction};
+use rpcrdma_dissector::{MessageForm, Transaction};
 use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, VERSION, Wrong, pattern, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Dispatcher, Server, Settings, Stream, Versions};
@@ -48,8 +48,8 @@ fn captured(calls: impl FnOnce(Client<Adapter>)) -> Vec<Transaction> {
 }
 
 /// Returns the forms in which a call and its reply are to be sent.
-fn expected(carry: Carry, length: u32) -> (Form, Form) {
-    use Form::{Chunked, Long, Short};
+fn expected(carry: Carry, length: u32) -> (MessageForm, MessageForm) {
+    use MessageForm::{Chunked, Long, Short};
     match (carry, length) {
         (Carry::Inline | Carry::Continued, _) | (Carry::Read | Carry::Write, 0) => (Short, Short),
         // The rest of the Call does not fit a Send either: with so little data, all of it would fit.

@@ -11,7 +11,7 @@ use rpcrdma::rules::{self, Exchange, Sent};
 use rpcrdma::v1::Message;
 use rpcrdma_tools::echo::{CallFault, Caller, Carry};
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
-use rpcrdma_tools::probe::Form;
+use rpcrdma_tools::probe::OutputFormat;
 use rpcrdma_tools::raw::{Arrival, RawPeer};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Region};
 use rpcrdma_verbs::{Access, CallError, Client, Settings, Verbs};
@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_millis(300);
 
 /// Returns the report about these defects. `requester` is called until each of them had its turn, and is told when that
 /// is.
-fn served(names: &str, form: Form, mut requester: impl FnMut(&Adapter, SocketAddr, &AtomicBool)) -> String {
+fn served(names: &str, form: OutputFormat, mut requester: impl FnMut(&Adapter, SocketAddr, &AtomicBool)) -> String {
     let fabric = Fabric::new();
     let [here, there] = [1, 200].map(|end| fabric.adapter([192, 0, 2, end].into()).unwrap());
     let address = "192.0.2.200:20049".parse().unwrap();
@@ -61,7 +61,7 @@ fn calls(here: &Adapter, address: SocketAddr, carry: Carry, over: &AtomicBool) {
 /// `UPDATE_EXPECT=1` writes the table again.
 #[test]
 fn the_table_of_our_client_is_up_to_date() {
-    let table = served("all", Form::Tabs, |here, address, over| calls(here, address, Carry::Write, over));
+    let table = served("all", OutputFormat::Tabs, |here, address, over| calls(here, address, Carry::Write, over));
     let table = format!("# rpcrdma-verbs, loopback\n{table}");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/lab/expected/client-rpcrdma-verbs.tsv");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -73,7 +73,7 @@ fn the_table_of_our_client_is_up_to_date() {
 #[test]
 fn our_client_takes_no_bad_reply_through_a_reply_chunk() {
     let names = "segment-count,length-beyond,late-write,duplicate";
-    let table = served(names, Form::Tabs, |here, address, over| calls(here, address, Carry::Reply, over));
+    let table = served(names, OutputFormat::Tabs, |here, address, over| calls(here, address, Carry::Reply, over));
     let observed: Vec<_> = table.lines().map(|line| line.split('\t').collect::<Vec<_>>()[4]).collect();
     assert_eq!(observed, ["silence", "silence", "memory withdrawn", "next call"]);
 }
@@ -151,7 +151,7 @@ fn each_defect_breaks_exactly_its_rule() {
         ("wrong-xid", None),
     ] {
         let done = Cell::new(false);
-        served(name, Form::Tabs, |here, address, _| {
+        served(name, OutputFormat::Tabs, |here, address, _| {
             if done.replace(true) {
                 return thread::sleep(SILENCE / 10);
             }
@@ -170,7 +170,7 @@ fn each_defect_breaks_exactly_its_rule() {
 /// Returns the observation if a requester does `then` after the reply, or after a while without one.
 fn observed(name: &str, mut then: impl FnMut(&mut Raw<'_>, SocketAddr)) -> String {
     let done = Cell::new(false);
-    let table = served(name, Form::Tabs, |here, address, _| {
+    let table = served(name, OutputFormat::Tabs, |here, address, _| {
         if done.replace(true) {
             return thread::sleep(SILENCE / 10);
         }
@@ -227,7 +227,7 @@ fn unsuitable_defects_are_not_judged() {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let mut what = Misbehaviour::from_names("late-write,silence").unwrap();
-    (what.time, what.form) = (SILENCE, Form::Json);
+    (what.time, what.form) = (SILENCE, OutputFormat::Json);
     let mut out = Vec::new();
     let totals = Responder::listen(&there, "192.0.2.200:1".parse().unwrap()).unwrap().run(&what, &mut out).unwrap();
     assert_eq!(totals.not_judged, 2);

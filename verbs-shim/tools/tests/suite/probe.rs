@@ -7,7 +7,7 @@ use std::time::Duration;
 use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::programs;
 use rpcrdma_tools::nfs::{self, Folder};
-use rpcrdma_tools::probe::{self, Bounds, Form, Recipe, Suite};
+use rpcrdma_tools::probe::{self, Bounds, OutputFormat, Recipe, Suite};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{Dispatcher, Request, Service, Version};
 
@@ -32,7 +32,7 @@ fn verdicts_of(calls: u32, service: &impl Service<Adapter>, suite: &Suite) -> Ve
 }
 
 fn suite(version: Version) -> Suite {
-    Suite { version, silence: Duration::from_millis(200), form: Form::Json, ..Suite::echo() }
+    Suite { version, silence: Duration::from_millis(200), form: OutputFormat::Json, ..Suite::echo() }
 }
 
 /// The cases in which our server does not conform to what is specified, with what it does.
@@ -65,7 +65,8 @@ fn our_server_conforms_as_a_requester() {
         "reverse-write-list",
         "reverse-error-chunk",
     ];
-    let suite = Suite { silence: Duration::from_millis(200), form: Form::Json, cases: owned(&CASES), ..with_files() };
+    let suite =
+        Suite { silence: Duration::from_millis(200), form: OutputFormat::Json, cases: owned(&CASES), ..with_files() };
     let mut verdicts = verdicts_of(nfs::CALLS, &folder(b'a'), &suite);
     assert_eq!(verdicts.iter().map(|[case, ..]| case).collect::<Vec<_>>(), CASES);
     verdicts.retain(|[_, verdict, _]| verdict != "conforms");
@@ -94,7 +95,7 @@ fn the_tables_of_our_server_are_up_to_date() {
             None => with_files(),
             Some(_) => suite(version),
         };
-        let suite = Suite { form: Form::Tabs, silence: Duration::from_millis(200), ..suite };
+        let suite = Suite { form: OutputFormat::Tabs, silence: Duration::from_millis(200), ..suite };
         let lines = with_calls(nfs::CALLS, &folder(b'a'), |fabric, address| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let mut out = HEADING.as_bytes().to_vec();
@@ -111,7 +112,8 @@ fn the_tables_of_our_server_are_up_to_date() {
 
 /// The cases of NFS that are not right.
 fn others_of_nfs(service: &impl Service<Adapter>) -> Vec<String> {
-    let verdicts = verdicts(service, &Suite { silence: Duration::from_millis(200), form: Form::Json, ..with_files() });
+    let verdicts =
+        verdicts(service, &Suite { silence: Duration::from_millis(200), form: OutputFormat::Json, ..with_files() });
     let nfs = verdicts.iter().filter(|[case, _, _]| {
         ["read", "nfs3-", "write-read", "write-odd", "write-padd", "write-many"]
             .iter()
@@ -199,7 +201,7 @@ impl Service<Adapter> for InGrace {
 fn a_grace_period_is_waited_for_and_named() {
     let cases = owned(&["read-write-chunk", "nfs3-read-write-chunk"]);
     let short = Duration::from_millis(300);
-    let suite = Suite { silence: short, patience: 10 * short, form: Form::Json, cases, ..with_files() };
+    let suite = Suite { silence: short, patience: 10 * short, form: OutputFormat::Json, cases, ..with_files() };
     let soon = InGrace { folder: folder(b'a'), left: AtomicUsize::new(3) };
     let found: Vec<_> = verdicts(&soon, &suite).iter().map(|case| case.join(": ")).collect();
     assert_eq!(found, ["read-write-chunk: conforms: reply", "nfs3-read-write-chunk: conforms: reply"]);

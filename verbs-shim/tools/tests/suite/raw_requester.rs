@@ -9,7 +9,7 @@ use rpcrdma_tools::echo::programs;
 use rpcrdma_verbs::{Access, Settings, SettingsBuilder};
 
 use crate::support::service::with_settings;
-use script::{Part, Step, parse};
+use script::{Part, ScriptStep, parse};
 
 /// The outcome of a script, and what it printed.
 fn against_a_server(text: &str) -> (Result<(), String>, String) {
@@ -39,14 +39,14 @@ fn words_become_octets() {
     let steps = parse(
         "writable here 64\nreadable there 8   # for a Read chunk\n\nsend 00ff 'file'\n   @here 0a # as one\nwait 0.5\nended",
     );
-    let register = |name: &str, length, access| Step::Register { name: name.to_owned(), length, access };
+    let register = |name: &str, length, access| ScriptStep::Register { name: name.to_owned(), length, access };
     let octets = |octets: &[u8]| Part::Octets(octets.to_vec());
     let expected = [
         register("here", 64, Access::LOCAL_WRITE | Access::REMOTE_WRITE),
         register("there", 8, Access::REMOTE_READ),
-        Step::Send(vec![octets(&[0, 0xff]), octets(b"file"), Part::Segment("here".to_owned()), octets(&[10])]),
-        Step::Wait(Duration::from_millis(500)),
-        Step::Ended,
+        ScriptStep::Send(vec![octets(&[0, 0xff]), octets(b"file"), Part::Segment("here".to_owned()), octets(&[10])]),
+        ScriptStep::Wait(Duration::from_millis(500)),
+        ScriptStep::Ended,
     ];
     assert_eq!(steps.unwrap(), expected);
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use super::reorder_buffer::{Arrival, BufferedPacket, Packets, RepeatedResponses};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
-use crate::carrier::operation::{OperationKind, Places, Progress};
+use crate::carrier::operation::{OperationKind, Places, StreamProgress};
 use crate::carrier::recovery::MissingPacket;
 use crate::file::Time;
 
@@ -429,7 +429,7 @@ impl RequestStream {
                 data: packet.data,
                 length: packet.length,
                 invalidates: packet.invalidates,
-                progress: Progress { sent: number, received: arrival.acknowledged },
+                progress: StreamProgress { sent: number, received: arrival.acknowledged },
             }),
             _ => None,
         }

@@ -16,7 +16,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 use super::ddp::{DdpSegment, Opcode, Placement};
 
 use crate::carrier::operation::{
-    MemoryAddress, Operation, OperationKind, Places, Progress, ReadPlace, Side, Sides, Stamp,
+    MemoryAddress, Operation, OperationKind, Places, ReadPlace, Side, Sides, Stamp, StreamProgress,
 };
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
@@ -185,7 +185,7 @@ impl Rdmap {
                 data,
                 length,
                 invalidates: invalidates.filter(|_| last),
-                progress: Progress { sent: received.places.end, received: received.acknowledges },
+                progress: StreamProgress { sent: received.places.end, received: received.acknowledges },
             }));
         }
     }

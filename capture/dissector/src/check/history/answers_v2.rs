@@ -25,7 +25,7 @@ use crate::check::book::Book;
 use crate::check::finding::About;
 use crate::rpc::header::{AnyErrorBody, PayloadPlace, Reaction};
 use crate::rpc::message::{Dropped, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 /// The shortest Send that a receiver may answer.
 const SHORTEST: usize = 20;
@@ -75,7 +75,7 @@ impl History {
         let said = match message.error() {
             Some(AnyErrorBody::V2(error)) => Some(Response::RefusalV2(family, error)),
             Some(AnyErrorBody::V1(error)) => Some(Response::Refusal(error)),
-            None => (direction == Some(Direction::Reply)).then_some(Response::Reply),
+            None => (direction == Some(MessageDirection::Reply)).then_some(Response::Reply),
         };
         if let Some(said) = said {
             let requester = message.sender.other();
@@ -83,7 +83,7 @@ impl History {
             let found = requests::judge(answers, said, about, HEADER_TYPE, book);
             self.proofs.wait_if_whole(found, requester, book);
         } else if self.asks(message, sent, family) {
-            let is_call = direction == Some(Direction::Call);
+            let is_call = direction == Some(MessageDirection::Call);
             let interrupted = self.interrupted.get_mut(message.sender);
             *interrupted |= message.dropped == Some(Dropped::Misplaced(ContinuationError::OtherMessage));
             let interrupted = *interrupted;

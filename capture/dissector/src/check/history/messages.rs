@@ -12,7 +12,7 @@ use crate::check::book::{Book, Group};
 use crate::check::finding::About;
 use crate::rpc::header::{AnyErrorBody, Dialect};
 use crate::rpc::message::{Captured, Detail, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 impl History {
     /// Judges a message.
@@ -112,7 +112,7 @@ impl History {
         match detail {
             // It may be either.
             _ if message.hides_direction() => None,
-            Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
+            Some(Detail { direction: MessageDirection::Call, .. }) => Some(Role::Requester),
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
             // It may answer an unreadable call of the other direction (RFC 8167), or come from a requester.
             Some(_) if self.requests.of_end(message.sender.other()).take_unclear(message.xid()) => {

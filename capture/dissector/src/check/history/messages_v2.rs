@@ -29,7 +29,7 @@ use crate::check::book::{Book, Group};
 use crate::check::finding::{About, Found};
 use crate::rpc::header::{AnyErrorBody, Decoded, Header, PayloadPlace};
 use crate::rpc::message::{Beginning, Captured, Dropped, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 impl History {
     /// Judges a message of version 2, `family` if that is known. `began` is true if the sender had sent anything
@@ -86,7 +86,7 @@ impl History {
         let finding = Finding::new(rule, VERSION, message_says);
         book.add_finding(about, &finding, Some(VERSION));
         let Some(xid) = about.xid else { return };
-        if message.direction() == Some(Direction::Reply) {
+        if message.direction() == Some(MessageDirection::Reply) {
             self.requests.of_end(message.sender.other()).answer(xid, Response::Reply);
         } else {
             // RDMA2_ERR_VERS_MISMATCH came with draft -05, and the wire format does not tell the draft.

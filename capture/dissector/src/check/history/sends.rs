@@ -18,7 +18,7 @@ use crate::check::book::Book;
 use crate::check::finding::{About, Found};
 use crate::rpc::header;
 use crate::rpc::message::{Captured, Message};
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 impl History {
     /// Judges one Send by itself. Returns the broken rule that says most about the answer, unless breaking that rule is
@@ -66,7 +66,7 @@ impl History {
     /// Returns true if a message of another version would be a call by the server in version 1.
     pub(super) fn is_reverse_call(&self, message: &Message) -> bool {
         let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
-        let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Call);
+        let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == MessageDirection::Call);
         is_other && self.spoke && self.client == Some(message.sender.other()) && (calls || calls_in_version_1(message))
     }
 

@@ -13,7 +13,7 @@ use crate::check::setup;
 use crate::event::Opened;
 use crate::link::Address;
 use crate::rpc::message::Message;
-use crate::rpc::properties::Direction;
+use crate::rpc::properties::MessageDirection;
 
 /// Per-connection state.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl History {
             self.proofs.note_forgotten_call();
         }
         let Some(rpc) = &message.rpc else { return };
-        if rpc.direction == Direction::Call && self.client.is_none() && rpc.name.is_some() {
+        if rpc.direction == MessageDirection::Call && self.client.is_none() && rpc.name.is_some() {
             self.client = Some(if rpc.reverse { message.sender.other() } else { message.sender });
         }
         self.spoke |= self.client == Some(message.sender);

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::v2::Family;
-use rpcrdma_dissector::Form;
+use rpcrdma_dissector::MessageForm;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, PortState};
 use rpcrdma_verbs::{CallError, Server, Settings, Version, Versions};
 
@@ -381,11 +381,11 @@ fn on_the_wire_it_is_what_the_binding_says() {
         answered.items.iter().for_each(|item| back.extend_from_slice(answered.data(item)));
         let (form, last) = ((call.form, reply.form), *names.last().unwrap());
         match last {
-            "READ" => assert_eq!(form, (Form::Short, Form::Chunked)),
-            "WRITE" => assert_eq!(form, (Form::Chunked, Form::Short)),
-            "READDIR" => assert_eq!(form, (Form::Short, Form::Long)),
-            _ if names.len() > 16 => assert_eq!(form, (Form::Long, Form::Short)),
-            _ => assert_eq!(form, (Form::Short, Form::Short), "{names:?}"),
+            "READ" => assert_eq!(form, (MessageForm::Short, MessageForm::Chunked)),
+            "WRITE" => assert_eq!(form, (MessageForm::Chunked, MessageForm::Short)),
+            "READDIR" => assert_eq!(form, (MessageForm::Short, MessageForm::Long)),
+            _ if names.len() > 16 => assert_eq!(form, (MessageForm::Long, MessageForm::Short)),
+            _ => assert_eq!(form, (MessageForm::Short, MessageForm::Short), "{names:?}"),
         }
         listed += usize::from(last == "READDIR");
         long += usize::from(names.len() > 16);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_tools::probe::{self, Form, Suite};
+use rpcrdma_tools::probe::{self, OutputFormat, Suite};
 use rpcrdma_tools::raw::RawPeer;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener};
 use rpcrdma_verbs::{Call, Connection, Error, Request, Server, Service, Settings, StartedCall, Verbs};
@@ -25,7 +25,7 @@ fn verdicts(fabric: &Fabric, address: SocketAddr, only: &[&str]) -> Vec<String> 
     let suite = Suite {
         silence: SILENCE,
         patience: Duration::from_secs(5),
-        form: Form::Json,
+        form: OutputFormat::Json,
         delegate: Some("delegated".to_owned()),
         cases: only.iter().map(|case| (*case).to_owned()).collect(),
         ..Suite::nfs()
