@@ -17,6 +17,7 @@ mod command;
 mod common;
 mod compare;
 mod connections;
+mod counts;
 mod credits;
 mod csv;
 mod destinations;

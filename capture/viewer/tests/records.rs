@@ -95,6 +95,22 @@ fn every_number_of_a_row_is_that_of_its_record() {
     }
 }
 
+/// The status of an RPC: that of NFS, if the RPC succeeded.
+fn status(record: &Value) -> &Value {
+    let succeeded = record["status"]["name"] == "SUCCESS";
+    if succeeded && !record["nfs_status"].is_null() { &record["nfs_status"] } else { &record["status"] }
+}
+
+/// Returns true if an RPC failed. A referral to another server is no failure.
+fn has_failed(record: &Value) -> bool {
+    let status = status(record);
+    let is_error = match status["number"] == 0 {
+        true => record["status"]["name"] != "SUCCESS",
+        false => !status.is_null(),
+    };
+    is_error && status["name"] != "NFS4ERR_MOVED"
+}
+
 fn compare(row: &Value, record: &Value, first: u64, path: &str) {
     for field in ["connection", "latency_ns", "phases", "call_frame", "reply_frame"] {
         assert_eq!(row[field], record[field], "{path}: {field}");
@@ -104,12 +120,8 @@ fn compare(row: &Value, record: &Value, first: u64, path: &str) {
         false => ("requester", "responder"),
         true => ("responder", "requester"),
     };
-    let succeeded = record["status"]["name"] == "SUCCESS";
-    let status = if succeeded && !record["nfs_status"].is_null() { &record["nfs_status"] } else { &record["status"] };
+    let status = status(record);
     let status_name = if status.is_null() { "" } else { status["name"].as_str().unwrap_or("unknown") };
-    let is_error = if status["number"] == 0 { !succeeded } else { !status.is_null() };
-    // A referral to another server is no failure.
-    let has_failed = is_error && status["name"] != "NFS4ERR_MOVED";
     let operations = record["operations"].as_array().into_iter().flatten();
     let operations: Vec<&str> = operations.map(|operation| operation["name"].as_str().unwrap()).collect();
     let since_first = record["time_ns"].as_u64().unwrap_or_default().saturating_sub(first);
@@ -121,7 +133,7 @@ fn compare(row: &Value, record: &Value, first: u64, path: &str) {
         ("read_octets", record["rdma_read_octets"].clone()),
         ("write_octets", record["rdma_write_octets"].clone()),
         ("operations", operations.join(" ").into()),
-        ("failed", has_failed.into()),
+        ("failed", has_failed(record).into()),
         ("waiting", (!record["call"].is_null() && record["reply"].is_null()).into()),
     ] {
         assert_eq!(row[own], expected, "{path}: {own}");
@@ -393,4 +405,42 @@ fn covers_its_octets(message: &Value) {
         }
     }
     assert!(covered.iter().all(|count| *count == 1), "{}: {covered:?}", message["title"]);
+}
+
+/// Counts of one client: RPCs, calls without a reply, RPCs that failed.
+fn count_clients(records: &[Value]) -> Vec<Value> {
+    let mut clients: std::collections::BTreeMap<&str, [u64; 3]> = std::collections::BTreeMap::new();
+    for record in records {
+        let client = &record[if record["reverse"] == true { "responder" } else { "requester" }];
+        let [rpcs, waiting, failed] = clients.entry(client.as_str().unwrap()).or_default();
+        *rpcs += 1;
+        *waiting += u64::from(!record["call"].is_null() && record["reply"].is_null());
+        *failed += u64::from(has_failed(record));
+    }
+    let row = |(client, [rpcs, waiting, failed]): (&str, [u64; 3])| {
+        json!([client, rpcs.to_string(), waiting.to_string(), failed.to_string()])
+    };
+    clients.into_iter().map(row).collect()
+}
+
+/// The page counts what the commands count: `counts.rs` compares these with the same records.
+#[test]
+fn rows_filters_and_groups_count_the_same_rpcs() {
+    for path in captures() {
+        let (mut viewer, records) = (read(&path), records(&path));
+        let is_waiting = |record: &&Value| !record["call"].is_null() && record["reply"].is_null();
+        for (filter, count) in [
+            ("", records.len()),
+            ("failed", records.iter().filter(|record| has_failed(record)).count()),
+            ("waiting", records.iter().filter(is_waiting).count()),
+        ] {
+            assert_eq!(viewer.select(&json!({ "filter": filter }).to_string()), Ok(count), "{path}: {filter}");
+        }
+        let groups = viewer.groups(r#"{"sort":"name"}"#, "client").unwrap();
+        let groups: Vec<Value> = serde_json::from_str(&groups).unwrap();
+        let mut groups: Vec<_> =
+            groups.iter().map(|group| json!([group[0], group[1][0], group[1][1], group[1][2]])).collect();
+        groups.sort_by_key(|group| group[0].as_str().map(str::to_owned));
+        assert_eq!(groups, count_clients(&records), "{path}");
+    }
 }
