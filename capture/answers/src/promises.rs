@@ -62,6 +62,7 @@ pub(crate) const fn owed_step(promise: &Promise) -> &'static str {
         }
         (PromiseKind::Layout, _) => "LAYOUTRETURN",
         (PromiseKind::Lock, _) => "lock",
+        (PromiseKind::ClientState, _) => "state",
         _ => "retry",
     }
 }
@@ -92,6 +93,15 @@ pub(crate) fn refused(promise: &Promise) -> String {
     format!("refused {}{status}", times(promise.refusals))
 }
 
+/// The failures that showed the loss of a client's state.
+pub(crate) fn lost(promise: &Promise) -> String {
+    let (status, frame) = (status_name(promise).unwrap_or_default(), promise.call.frame);
+    match promise.refusals {
+        1 => format!("a call failed with {status} (frame {frame})"),
+        calls => format!("{} calls failed from frame {frame} on, at least one of them with {status}", grouped(calls)),
+    }
+}
+
 /// The end that owes the next step at the end of the capture, and that step, in words.
 pub(crate) fn owed(promise: &Promise, end: CaptureEnd) -> String {
     let Promise { client, server, latest, .. } = promise;
@@ -103,6 +113,7 @@ pub(crate) fn owed(promise: &Promise, end: CaptureEnd) -> String {
             match promise.kind {
                 PromiseKind::Retry | PromiseKind::Lock =>
                     format!("{client} made it again after frame {}", latest.frame),
+                PromiseKind::ClientState => format!("{client} set up its state again"),
                 _ => format!("{} followed", owed_step(promise)),
             }
         );
@@ -135,6 +146,10 @@ pub(crate) fn owed(promise: &Promise, end: CaptureEnd) -> String {
             };
             format!("{server} owes CB_OFFLOAD since frame {since}{progress}; {}", back_channel(promise))
         }
+        (PromiseKind::ClientState, _) => format!(
+            "{}: {server} no longer knows the state of {client}, which has to set up the state again",
+            lost(promise)
+        ),
         (kind, _) => format!(
             "client {client} owes {} since frame {since}{}",
             owed_step(promise),
@@ -170,6 +185,7 @@ pub(crate) fn kept(promise: &Promise) -> String {
     let waited = promise.waited().map(|waited| format!(", {}", duration(waited))).unwrap_or_default();
     match (promise.kind, promise.end) {
         (PromiseKind::Retry | PromiseKind::Lock, _) => format!("refused {}{waited}", times(promise.refusals)),
+        (PromiseKind::ClientState, _) => format!("state set up again{waited}"),
         (_, PromiseEnd::Revoked(_)) => format!("{frame} revoked"),
         (PromiseKind::Copy, PromiseEnd::Cancelled(_)) => format!("COPY {frame} cancelled"),
         (PromiseKind::Copy, _) if promise.status.is_some() => format!("COPY {frame} failed"),
@@ -183,7 +199,7 @@ pub(crate) fn kept(promise: &Promise) -> String {
 #[non_exhaustive]
 pub struct PromiseStatistics {
     /// Kind: `retry` (the server refused an operation for now), `lock` (a lock that the client waits for), `copy` (COPY whose
-    /// results come later), `delegation` or `layout` (the server recalled one).
+    /// results come later), `delegation` or `layout` (the server recalled one), `state` (the server no longer knew the client).
     pub kind: &'static str,
     /// Promises whose end the capture shows.
     pub ended: u64,
@@ -307,11 +323,13 @@ impl PromiseStatistics {
             "lock" => "locks waited for",
             "copy" => "asynchronous COPYs",
             "delegation" => "delegations recalled",
+            "state" => "losses of client state",
             _ => "recalls of layouts",
         };
         let done = match self.kind {
             "retry" | "lock" => "made again in the end",
             "copy" => "complete",
+            "state" => "set up again",
             _ => "returned",
         };
         let counts = [
@@ -328,7 +346,7 @@ impl PromiseStatistics {
             "{what}: {}",
             if counts.len() == 1 { counts.join("") } else { format!("{}, {}", grouped(all), counts.join(", ")) }
         );
-        if self.refusals > 0 {
+        if self.refusals > 0 && self.kind != "state" {
             line.push_str(&format!(", {}", counted(self.refusals, "refusal")));
         }
         if let Some(longest) = &self.longest {
@@ -359,6 +377,9 @@ fn ended(promise: &Promise, waited: u64) -> String {
                 "{subject} in frame {call} {}, and made again in frame {end}, {waited} later{holder}",
                 refused(promise)
             )
+        }
+        (PromiseKind::ClientState, _) => {
+            format!("{}; {by} in frame {end}, {waited} later", lost(promise))
         }
         (PromiseKind::Copy, PromiseEnd::Kept(_)) => {
             let status = status_name(promise).map(|status| format!(" with {status}")).unwrap_or_default();

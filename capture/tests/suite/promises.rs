@@ -8,7 +8,9 @@ use crate::command::{run, stdout};
 use crate::diagnosis::{MILLISECOND, SECOND, SENDS_OF_4096, Scene, causes, diagnose, text};
 use crate::gaps::written;
 use crate::synthetic::By::{self, Client, Server};
-use crate::synthetic::nfs4::{self, DELAY, DENIED, GRACE, LOCK, OPEN, WRITE};
+use crate::synthetic::nfs4::{
+    self, BADSESSION, CREATE_SESSION, DELAY, DENIED, EXPIRED, GRACE, LOCK, OPEN, SEQUENCE, STALE_CLIENTID, WRITE,
+};
 use crate::synthetic::rpc::{Lists, MSG, message};
 use crate::transcode::Record;
 
@@ -61,6 +63,14 @@ impl Clients {
 
     fn open(&mut self, wire: usize, time: u64, xid: u32, name: &[u8]) -> &mut Self {
         self.rpc(wire, time, xid, [nfs4::open(xid, name), nfs4::open_reply(xid, FILE)])
+    }
+
+    /// EXCHANGE_ID, which takes 100 microseconds, and after that CREATE_SESSION at this time.
+    fn set_up(&mut self, wire: usize, time: u64, xid: u32) -> &mut Self {
+        let name = nfs4::exchange_id_reply(xid, [3, 4], 0, b"server", b"scope");
+        self.rpc(wire, time - 1000, xid, [nfs4::exchange_id(xid), name]);
+        let created = nfs4::create_session_reply(xid + 1, [5, 6, 7, wire as u32], [16, 4]);
+        self.rpc(wire, time, xid + 1, [nfs4::create_session(xid + 1, [3, 4], [16, 4]), created])
     }
 
     /// The packets, with another RPC at the end.
@@ -458,4 +468,70 @@ fn locks_of_one_file_are_told_apart_by_their_ranges() {
     assert_eq!(causes(&diagnosis), ["lock-held"], "{}", text(&diagnosis));
     let told = evidence(&diagnosis, "lock-held");
     assert!(told.contains("1 has not been granted when the capture ended"), "{told}");
+}
+
+/// The server has restarted: two calls of each client, one after another, find no session, and the session cannot be created again for the
+/// old client ID. The state is set up again 20 ms (the second client: 40 ms) after the first call. A third call was on the way meanwhile.
+pub(crate) fn restarted() -> Vec<Record> {
+    let mut clients = Clients::new();
+    for (wire, start) in [(0, SECOND), (1, SECOND + 500)] {
+        let took = 20 * MILLISECOND * (wire as u64 + 1);
+        for xid in [0x9000, 0x9001] {
+            let lost = [nfs4::open(xid, b"hello.txt"), nfs4::failed_first(xid, SEQUENCE, BADSESSION)];
+            clients.rpc(wire, start + 1000 * u64::from(xid - 0x9000), xid, lost);
+        }
+        clients.send(wire, Client, start + 3000, 0x9002, &nfs4::getattr(0x9002, FILE));
+        let refused =
+            [nfs4::create_session(0x9003, [1, 2], [16, 4]), nfs4::failed_first(0x9003, CREATE_SESSION, STALE_CLIENTID)];
+        clients.rpc(wire, start + 4000, 0x9003, refused);
+        clients.set_up(wire, start + took, 0x9004);
+        let late = nfs4::failed_first(0x9002, SEQUENCE, BADSESSION);
+        clients.send(wire, Server, start + took + 1000, 0x9002, &late);
+        clients.refused_opens(wire, start + SECOND, [0x9010, 3], b"hello.txt", GRACE);
+        clients.open(wire, start + 5 * SECOND, 0x9020, b"hello.txt");
+    }
+    clients.until(8 * SECOND)
+}
+
+#[test]
+fn failures_before_state_is_set_up_again_are_recovery() {
+    let frames = restarted();
+    let diagnosis = diagnose(&frames);
+    assert_eq!(causes(&diagnosis), ["server-grace"], "{}", text(&diagnosis));
+    let told = evidence(&diagnosis, "server-grace");
+    let sentence = "192.0.2.2 had restarted (3 calls failed from frame 87 on, at least one of them with NFS4ERR_STALE_CLIENTID): 2 clients set up their state again, each within 40.1 ms.";
+    assert!(told.contains(sentence), "{told}");
+    assert_eq!(open(&frames), Vec::<Value>::new());
+    let transactions = records(&frames, "transactions", "transaction");
+    let opened: Vec<_> = transactions.iter().filter(|rpc| rpc["opens"] == "state").collect();
+    assert_eq!(opened.len(), 8);
+    let keepers: Vec<_> = transactions.iter().filter(|rpc| rpc["keeps"][0]["kind"] == "state").collect();
+    let told = keepers.iter().map(|rpc| ["refusals", "waited_ns"].map(|field| rpc["keeps"][0][field].clone()));
+    assert_eq!(told.collect::<Vec<_>>(), [[json!(3), json!(20_100_000)], [json!(3), json!(40_100_000)]]);
+}
+
+#[test]
+fn a_client_without_new_state_has_failed() {
+    let mut clients = Clients::of(1);
+    for xid in 0x9000..0x9008 {
+        let lost = [nfs4::open(xid, b"hello.txt"), nfs4::failed_first(xid, SEQUENCE, BADSESSION)];
+        clients.rpc(0, SECOND * u64::from(xid - 0x8fff), xid, lost);
+    }
+    let frames = clients.until(12 * SECOND);
+    let diagnosis = diagnose(&frames);
+    let told = evidence(&diagnosis, "errors");
+    assert!(told.contains("8 of 19 RPCs failed: NFSv4 SEQUENCE with NFS4ERR_BADSESSION 8 times."), "{told}");
+    assert_eq!(open(&frames), [json!(["state", "open", "state", "192.0.2.10", null])]);
+}
+
+#[test]
+fn the_end_of_a_lease_is_no_restart() {
+    let mut clients = Clients::of(1);
+    clients.rpc(0, SECOND, 0x9000, [nfs4::open(0x9000, b"a"), nfs4::failed_first(0x9000, SEQUENCE, EXPIRED)]);
+    clients.set_up(0, SECOND + 10 * MILLISECOND, 0x9001);
+    let frames = clients.until(2 * SECOND);
+    let diagnosis = diagnose(&frames);
+    assert_eq!(causes(&diagnosis), Vec::<&str>::new(), "{}", text(&diagnosis));
+    let line = "losses of client state: 1 set up again; a call failed with NFS4ERR_EXPIRED (frame 44); CREATE_SESSION in frame 54, 10.1 ms later";
+    assert!(text(&diagnosis).replace("\n", " ").contains(line), "{}", text(&diagnosis));
 }

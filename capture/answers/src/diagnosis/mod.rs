@@ -39,7 +39,9 @@ mod whole;
 
 use std::collections::BTreeSet;
 
-use rpcrdma_dissector::{Address, Event, Found, OperationArguments, Status, Summary, Transaction, WaitEnd};
+use rpcrdma_dissector::{
+    Address, Event, Found, OperationArguments, PromiseKind, Status, Summary, Transaction, WaitEnd,
+};
 
 use crate::connections::Connections;
 use crate::file_names::FileNames;
@@ -256,8 +258,10 @@ impl Diagnoser {
             self.facts.death(one.connection, ended.stamp.frame);
         }
         let rpc = KnownRpc { transaction, arguments, names, recalls: &self.facts.recalls };
-        // A refusal counts once the client has given up.
-        let status = transaction.status.filter(|status| !is_expected(*status) && transaction.opens.is_none());
+        // A refusal counts once the client has given up, and a loss of state unless the client set up the state again.
+        let lost_state = transaction.opens == Some(PromiseKind::ClientState);
+        let is_failure = transaction.opens.is_none() || lost_state;
+        let status = transaction.status.filter(|status| !is_expected(*status) && is_failure);
         let failure = status.and_then(|status| failure(transaction, status));
         let failed = failure.map(|status| {
             let operation = OperationName::of_failure(transaction).to_string();
@@ -270,8 +274,10 @@ impl Diagnoser {
         self.facts.sessions.add_rpc(arguments, counted(Cause::Slots, slot_wait));
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, counted(Cause::Credits, wait));
-        if let Some((status, subject)) = failed {
-            causes.add_cause(Cause::Errors, self.facts.failure(status, &subject));
+        match failed {
+            Some((status, subject)) if lost_state => self.waits.hold_lost(status, subject),
+            Some((status, subject)) => causes.add_cause(Cause::Errors, self.facts.failure(status, &subject)),
+            None => {}
         }
         causes
     }
@@ -343,6 +349,7 @@ impl Diagnoser {
         let Self { name, files, names, mut waits, mut facts, mut attempts, lives, outliers, gaps, .. } = self;
         let outliers = outliers.finish(summary.capture_end(), context.map_or(&names, |context| &context.names));
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
+        context.iter().for_each(|context| waits.promises.drop_set_up(&context.waits.promises.set_up));
         waits.settle_promises(summary.capture_end(), |status, subject| _ = facts.failure(status, subject));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let all_waits = context.map(|context| &context.waits);

@@ -1,8 +1,12 @@
 //! Causes above RPC, with their evidence: grace periods, refused operations, COPYs without an end, locks of others.
 
+use std::collections::BTreeSet;
+
+use rpcrdma_dissector::Address;
+
 use super::cause::{Cause, CauseOwner, SEVERAL, SHARE, VERY_SLOW};
 use super::judgement::{Judgement, NAMED, is_part, longest};
-use super::promises::PromiseWaits;
+use super::promises::{PromiseWaits, SetUp};
 use super::record::DiagnosedCause;
 use super::tally::Tally;
 use crate::format::number::{counted, duration, grouped, times};
@@ -45,12 +49,27 @@ impl Judgement<'_> {
                 )
             })
             .collect();
+        evidence.extend(periods.keys().take(NAMED).filter_map(|server| self.restart(*server)));
         evidence.push(
             "A server that has restarted lets clients claim their old opens and locks first; until then, it refuses new ones."
                 .to_owned(),
         );
         evidence.extend(longest("The longest wait", grace));
         Some(self.timed(self.cause(Cause::ServerGrace, Some(CauseOwner::Server), evidence, "transactions"), grace))
+    }
+
+    /// A server that had lost the state of clients, which set up the state again.
+    fn restart(&self, server: Address) -> Option<String> {
+        let set_up = self.waits.promises.set_up.iter().filter(|again| again.server == server);
+        let again: Vec<_> = set_up.filter(|again| !again.is_expired).collect();
+        let SetUp { client, lost, .. } = again.first()?;
+        let clients: BTreeSet<_> = again.iter().map(|again| again.client).collect();
+        let longest = duration(again.iter().map(|again| again.took).max()?);
+        let who = match clients.len() {
+            1 => format!("client {client} set up its state again"),
+            clients => format!("{clients} clients set up their state again, each"),
+        };
+        Some(format!("{server} had restarted ({lost}): {who} within {longest}."))
     }
 
     /// Operations that the server refused for now, without a reason that the capture shows.

@@ -8,7 +8,7 @@ use super::cause::{Cause, RpcCauses, UNANSWERED};
 use super::recalls::{ClientDelay, RecallWaits};
 use super::tally::{RpcSubject, Tally};
 use crate::format::number::{duration, times};
-use crate::promises::{OpenState, abandoned, back_channel, owed, owed_since, status_name, subject};
+use crate::promises::{OpenState, abandoned, back_channel, lost, owed, owed_since, status_name, subject};
 use crate::stats::StatusName;
 
 /// Minimum age of a COPY without an end that counts as unfinished, in nanoseconds.
@@ -17,6 +17,9 @@ const UNFINISHED: u64 = 10_000_000_000;
 const OPENINGS: usize = 16_384;
 /// The most servers and statuses that are told apart.
 const KEYS: usize = 1000;
+
+/// NFS4ERR_EXPIRED (RFC 8881 section 15.1.5.4): the lease of the client has ended.
+const EXPIRED: u32 = 10_011;
 
 /// Operations that a server refused in its grace period.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,30 @@ pub(super) struct GracePeriod {
     pub(super) refusals: u64,
     /// Operations that were not made again by the end of the capture.
     pub(super) open: u64,
+}
+
+/// An RPC that failed because the server no longer knew the state of the client.
+#[derive(Clone, Debug)]
+struct LostState {
+    status: StatusName,
+    subject: RpcSubject,
+    /// Place among all RPCs.
+    place: u64,
+}
+
+/// A client that set up its state again.
+#[derive(Clone, Debug)]
+pub(super) struct SetUp {
+    pub(super) client: Address,
+    pub(super) server: Address,
+    /// The failures in words.
+    pub(super) lost: String,
+    /// True if the lease of the client had ended.
+    pub(super) is_expired: bool,
+    /// The frames of the first call that failed and of the last reply, and the nanoseconds between.
+    from: u64,
+    until: u64,
+    pub(super) took: u64,
 }
 
 /// Waits for promises above RPC.
@@ -51,6 +78,9 @@ pub(super) struct PromiseWaits {
     pub(super) has_back_channel: bool,
     /// The longest time that a COPY took, in nanoseconds.
     longest_copy: u64,
+    /// RPCs that failed because the state of the client was gone: failures, unless the client set up the state again.
+    lost: Vec<LostState>,
+    pub(super) set_up: Vec<SetUp>,
     /// Waiting time that is in no latency.
     pub(super) between: u64,
     /// Promises without an end.
@@ -120,6 +150,9 @@ impl PromiseWaits {
         causes: &mut RpcCauses,
     ) {
         self.openings.remove(&promise.call.frame);
+        if promise.kind == PromiseKind::ClientState {
+            return self.add_set_up(promise);
+        }
         let Some(nanoseconds) = promise.waited() else { return };
         let is_abandoned = matches!(promise.end, PromiseEnd::Cancelled(_) | PromiseEnd::Revoked(_));
         if promise.kind == PromiseKind::Copy {
@@ -139,6 +172,35 @@ impl PromiseWaits {
         }
     }
 
+    /// Takes an RPC that failed because the state of the client was gone, and the place of the RPC among all.
+    pub(super) fn hold_lost(&mut self, status: StatusName, subject: RpcSubject, place: u64) {
+        if self.lost.len() < OPENINGS {
+            self.lost.push(LostState { status, subject, place });
+        }
+    }
+
+    fn add_set_up(&mut self, promise: &Promise) {
+        let Some(until) = promise.end.stamp().filter(|_| self.set_up.len() < KEYS) else { return };
+        self.set_up.push(SetUp {
+            client: promise.client,
+            server: promise.server,
+            lost: lost(promise),
+            is_expired: promise.status == Some(EXPIRED),
+            from: promise.call.frame,
+            until: until.frame,
+            took: promise.waited().unwrap_or_default(),
+        });
+    }
+
+    /// Drops the RPCs whose clients set up their state again, as a part or the whole of the capture shows.
+    pub(super) fn drop_set_up(&mut self, set_up: &[SetUp]) {
+        let is_of = |lost: &LostState, again: &SetUp| {
+            let ends = (lost.subject.client, lost.subject.server);
+            ends == (again.client, again.server) && (again.from..again.until).contains(&lost.subject.frame)
+        };
+        self.lost.retain(|lost| !set_up.iter().any(|again| is_of(lost, again)));
+    }
+
     /// Takes a promise without an end.
     pub(super) fn add_open(&mut self, promise: &Promise) {
         self.open.push(promise.clone());
@@ -151,6 +213,13 @@ impl PromiseWaits {
         recalled: &mut RecallWaits,
         mut failed: impl FnMut(StatusName, &RpcSubject),
     ) {
+        let set_up = core::mem::take(&mut self.set_up);
+        self.drop_set_up(&set_up);
+        self.set_up = set_up;
+        for LostState { status, subject, place } in core::mem::take(&mut self.lost) {
+            failed(status, &subject);
+            self.settled.push((place, Cause::Errors));
+        }
         for promise in core::mem::take(&mut self.open) {
             let subject = promise_subject(&promise, file(&promise, None));
             let nanoseconds = end.at_least_since(promise.began);

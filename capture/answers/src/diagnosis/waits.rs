@@ -431,6 +431,11 @@ impl Waits {
         }
     }
 
+    /// Takes the RPC that was added last, which failed because the state of the client was gone.
+    pub(super) fn hold_lost(&mut self, status: StatusName, subject: RpcSubject) {
+        self.promises.hold_lost(status, subject, self.rpcs - 1);
+    }
+
     /// Adds the waits above RPC that had not ended. Calls `failed` for each operation that a client gave up.
     pub(super) fn settle_promises(&mut self, end: CaptureEnd, failed: impl FnMut(StatusName, &RpcSubject)) {
         self.promises.settle_open(end, &mut self.recalled, failed);

@@ -15,7 +15,7 @@ use crate::record::values::EndObject;
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct PromiseObject<'a> {
     /// Kind: `retry` (the server refused an operation for now), `lock` (a lock that the client waits for), `copy` (COPY whose
-    /// results come later), `delegation` or `layout` (the server recalled one).
+    /// results come later), `delegation` or `layout` (the server recalled one), `state` (the server no longer knows the client).
     kind: &'static str,
     /// State: `open`, `given up` (the client has not made the operation again for 30 s) or `unknown`.
     state: &'static str,
@@ -46,7 +46,7 @@ pub struct PromiseObject<'a> {
     latest_frame: u64,
     /// Octets that a COPY has copied, if the capture shows that.
     copied_octets: Option<u64>,
-    /// Step that is owed: `retry`, `lock`, `CB_OFFLOAD`, `DELEGRETURN` or `LAYOUTRETURN`.
+    /// Step that is owed: `retry`, `lock`, `CB_OFFLOAD`, `DELEGRETURN`, `LAYOUTRETURN` or `state`.
     owed: &'static str,
     /// The address of the end that owes the step. Null if the capture does not show which end, or if the end of the promise may be missing.
     owed_by: Option<EndObject>,

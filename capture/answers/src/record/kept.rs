@@ -10,7 +10,7 @@ use crate::promises::status_name;
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct KeptObject {
     /// Kind: `retry` (the server refused the operation for now), `lock`, `copy` (COPY whose results come later), `delegation` or
-    /// `layout` (recalls).
+    /// `layout` (recalls), `state` (the server no longer knew the client).
     kind: &'static str,
     /// End: `kept`, `cancelled` (OFFLOAD_CANCEL) or `revoked` (the server no longer knows the state).
     end: &'static str,

@@ -8,6 +8,7 @@
 //! | lock | LOCK with NFS4ERR_DENIED, if the client is willing to wait | the same LOCK with another status |
 //! | copy | COPY whose results come later | CB_OFFLOAD, OFFLOAD_STATUS or OFFLOAD_CANCEL with the state of the COPY |
 //! | delegation, layout | CB_RECALL, CB_LAYOUTRECALL | DELEGRETURN, LAYOUTRETURN, or a status that shows that the state is gone |
+//! | client state | a status that shows that the server no longer knows the client, the session or the lease | SETCLIENTID_CONFIRM, CREATE_SESSION |
 //!
 //! - A promise is one of a client and a server: any of their connections may keep the promise.
 //! - RPCs may end in another order than that in which their messages were sent: frames decide about the order.
@@ -42,11 +43,15 @@ const JUKEBOX: u32 = 10_008;
 const DENIED: u32 = 10_010;
 const EXPIRED: u32 = 10_011;
 const GRACE: u32 = 10_013;
+const STALE_CLIENTID: u32 = 10_022;
+const STALE_STATEID: u32 = 10_023;
 const BAD_STATEID: u32 = 10_025;
 const ADMIN_REVOKED: u32 = 10_047;
+const BADSESSION: u32 = 10_052;
 const LAYOUTTRYLATER: u32 = 10_058;
 const NOMATCHING_LAYOUT: u32 = 10_060;
 const RECALLCONFLICT: u32 = 10_061;
+const DEADSESSION: u32 = 10_078;
 const DELEG_REVOKED: u32 = 10_087;
 const BADHANDLE: u32 = 10_001;
 
@@ -75,6 +80,8 @@ struct PairFacts {
     callback: Option<Stamp>,
     /// The last RPC that cannot be read.
     unreadable: Option<Stamp>,
+    /// The last reply that confirmed a client ID or created a session.
+    set_up: Option<Stamp>,
     has_gaps: bool,
 }
 
@@ -111,6 +118,8 @@ impl StateKey {
 enum PromiseKey {
     Operation(OperationKey),
     State(StateKey),
+    /// All state of the client.
+    Client,
 }
 
 #[derive(Clone, Debug)]
@@ -156,6 +165,7 @@ enum PromisePart {
     Recall(PromiseKind),
     Return(PromiseKind),
     Free,
+    SetUp,
 }
 
 const fn part_of(code: OperationCode) -> Option<PromisePart> {
@@ -169,6 +179,7 @@ const fn part_of(code: OperationCode) -> Option<PromisePart> {
         OperationCode::DELEGRETURN => PromisePart::Return(PromiseKind::Delegation),
         OperationCode::LAYOUTRETURN => PromisePart::Return(PromiseKind::Layout),
         OperationCode::FREE_STATEID => PromisePart::Free,
+        OperationCode::SETCLIENTID_CONFIRM | OperationCode::CREATE_SESSION => PromisePart::SetUp,
         _ => return None,
     })
 }
@@ -186,6 +197,17 @@ pub(crate) const fn refusal(transaction: &Transaction) -> Option<u32> {
         _ => false,
     };
     if is_refusal && !transaction.reverse { Some(status) } else { None }
+}
+
+/// Returns the status with which the server says that the state of the client is gone.
+const fn lost_state(transaction: &Transaction) -> Option<u32> {
+    let (Some(Status::Success(Some(status))), Some(Procedure { program: Procedure::NFS, version: 4, .. })) =
+        (transaction.status, transaction.procedure)
+    else {
+        return None;
+    };
+    let is_lost = matches!(status, STALE_CLIENTID | STALE_STATEID | BADSESSION | DEADSESSION | EXPIRED);
+    if is_lost && !transaction.reverse { Some(status) } else { None }
 }
 
 const fn is_revocation(status: u32) -> bool {
@@ -208,7 +230,8 @@ impl Promises {
     /// Returns true if an RPC may open or end a promise.
     fn is_concerned(&self, transaction: &Transaction) -> bool {
         let operations = &transaction.operations;
-        if refusal(transaction).is_some() || operations.iter().any(|operation| part_of(operation.code).is_some()) {
+        let is_failure = refusal(transaction).is_some() || lost_state(transaction).is_some();
+        if is_failure || operations.iter().any(|operation| part_of(operation.code).is_some()) {
             return true;
         }
         let is_unreadable =
@@ -226,6 +249,7 @@ impl Promises {
                 && match &open.key {
                     PromiseKey::Operation(key) => key.is_called(procedure, &transaction.operations),
                     PromiseKey::State(_) => is_gone,
+                    PromiseKey::Client => false,
                 }
         })
     }
@@ -269,7 +293,7 @@ impl Promises {
             if self.pairs.len() >= PAIRS {
                 return None;
             }
-            self.pairs.push(PairFacts { ends, callback: None, unreadable: None, has_gaps: false });
+            self.pairs.push(PairFacts { ends, callback: None, unreadable: None, set_up: None, has_gaps: false });
         }
         self.pairs.iter_mut().find(|pair| pair.ends == ends)
     }
@@ -337,6 +361,9 @@ impl Promises {
         self.end_retries(transaction, arguments, ends, kept);
         let mut opens = refusal(transaction).and_then(|status| self.take_refusal(transaction, arguments, ends, status));
         let began = transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?;
+        if let Some(status) = lost_state(transaction) {
+            opens = self.take_lost_state(transaction, arguments, ends, status);
+        }
         for about in arguments {
             if about.status.is_some_and(is_revocation) {
                 self.revoke_state(about, ends, began, kept);
@@ -355,6 +382,9 @@ impl Promises {
                     self.end_promises(Ending::new(PromiseKind::Copy, about, ends, PromiseEnd::Cancelled(began)), kept);
                 }
                 Some(PromisePart::StreamProgress) => self.take_progress(transaction, about, ends, kept),
+                Some(PromisePart::SetUp) if about.status == Some(0) => {
+                    self.set_up_state(transaction, about, ends, kept)
+                }
                 Some(PromisePart::Free) if about.status == Some(0) => self.revoke_state(about, ends, began, kept),
                 _ => {}
             }
@@ -540,9 +570,7 @@ impl Promises {
         let began = transaction.began.unwrap_or(transaction.call.as_ref()?.stamp);
         let is_it = |open: &&mut OpenPromise| open.is_before(ends, &key, began);
         if let Some(OpenPromise { promise, .. }) = self.open.iter_mut().find(is_it) {
-            (promise.latest, promise.status) = (reply, Some(status));
-            promise.refusals += 1;
-            promise.refused_ns = promise.refused_ns.saturating_add(took);
+            promise.refuse_again(reply, took, Some(status));
             return Some(promise.kind);
         }
         let promise = Self::promise(kind, ends, transaction, about)?;
@@ -551,6 +579,62 @@ impl Promises {
             PromiseKey::Operation(key),
         );
         Some(kind)
+    }
+
+    /// Takes an RPC that failed because the server no longer knows the state of the client.
+    fn take_lost_state(
+        &mut self,
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
+        ends: MountEnds,
+        status: u32,
+    ) -> Option<PromiseKind> {
+        let about = arguments.iter().find(|about| about.status == Some(status))?;
+        let (reply, began) = (transaction.reply.as_ref()?.stamp, transaction.began?);
+        // The call may have been on the way while the client set up the state again.
+        let set_up = self.find_pair(ends).and_then(|pair| pair.set_up);
+        if set_up.is_some_and(|set_up| began.frame < set_up.frame) {
+            return Some(PromiseKind::ClientState);
+        }
+        let took = transaction.latency().unwrap_or_default();
+        let is_it = |open: &&mut OpenPromise| matches!(open.key, PromiseKey::Client) && ends.are_of(&open.promise);
+        if let Some(open) = self.open.iter_mut().find(is_it) {
+            // A stale client ID says more than the loss of the session.
+            let is_stale = matches!(status, STALE_CLIENTID | STALE_STATEID);
+            let status = if is_stale { Some(status) } else { open.promise.status };
+            open.promise.refuse_again(reply, took, status);
+            return Some(PromiseKind::ClientState);
+        }
+        let promise = Self::promise(PromiseKind::ClientState, ends, transaction, about)?;
+        let (handle, file_name, status) = (None, None, Some(status));
+        self.add_open(
+            Promise { refusals: 1, refused_ns: took, status, handle, file_name, ..promise },
+            PromiseKey::Client,
+        );
+        Some(PromiseKind::ClientState)
+    }
+
+    /// Takes the reply that confirms a client ID, or creates a session.
+    fn set_up_state(
+        &mut self,
+        transaction: &Transaction,
+        about: &OperationArguments<'_>,
+        ends: MountEnds,
+        kept: &mut Vec<Promise>,
+    ) {
+        let Some(reply) = transaction.reply.as_ref().map(|reply| reply.stamp) else { return };
+        self.find_pair(ends).into_iter().for_each(|pair| pair.set_up = Some(reply));
+        let is_it = |open: &OpenPromise| {
+            matches!(open.key, PromiseKey::Client)
+                && ends.are_of(&open.promise)
+                && open.promise.call.frame < reply.frame
+        };
+        let open = self.open.iter().position(is_it).and_then(|place| self.open.remove(place));
+        kept.extend(open.map(|open| Promise {
+            end: PromiseEnd::Kept(reply),
+            ended_by: Some(about.name),
+            ..*open.promise
+        }));
     }
 
     /// Takes the operations of an RPC that were not refused.

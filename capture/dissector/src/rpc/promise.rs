@@ -18,6 +18,8 @@ pub enum PromiseKind {
     Delegation,
     /// The server recalls layouts.
     Layout,
+    /// The server no longer knows the state of the client: the client sets up the state again.
+    ClientState,
 }
 
 impl PromiseKind {
@@ -30,6 +32,7 @@ impl PromiseKind {
             Self::Copy => "copy",
             Self::Delegation => "delegation",
             Self::Layout => "layout",
+            Self::ClientState => "state",
         }
     }
 }
@@ -119,9 +122,9 @@ pub struct Promise {
     pub began: Stamp,
     /// The frame that opened the promise: the reply, or a recall's call.
     pub opened: Stamp,
-    /// The last reply that refused the operation, or showed the progress of a COPY.
+    /// The last reply that refused the operation, showed the progress of a COPY, or showed that the state is gone.
     pub latest: Stamp,
-    /// Number of replies that refused the operation.
+    /// Number of replies that refused the operation, or showed that the state is gone.
     pub refusals: u64,
     /// Nanoseconds that these RPCs took.
     pub refused_ns: u64,
@@ -146,6 +149,13 @@ pub struct Promise {
 impl Promise {
     /// NFS4ERR_GRACE (RFC 8881 section 15.1.9.2).
     const GRACE: u32 = 10_013;
+
+    /// Adds a reply that refused the operation after so many nanoseconds, or that showed that the state is gone.
+    pub(crate) const fn refuse_again(&mut self, reply: Stamp, took: u64, status: Option<u32>) {
+        (self.latest, self.status) = (reply, status);
+        self.refusals += 1;
+        self.refused_ns = self.refused_ns.saturating_add(took);
+    }
 
     /// Nanoseconds from the first call to the end. `None` without an end, or if the clock was set back.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::{file_names, promises, sessions};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 55] = [
+pub(super) const ALL: [(&str, Made); 56] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -66,6 +66,7 @@ pub(super) const ALL: [(&str, Made); 55] = [
     ("one_name_in_two_folders", file_names::one_name_in_two_folders),
     ("referral", file_names::referral),
     ("grace", || on_ethernet(&promises::in_grace())),
+    ("server_restarted", || on_ethernet(&promises::restarted())),
     ("copy_offloaded", || on_ethernet(&promises::copies_offloaded())),
     ("copy_unfinished", || on_ethernet(&promises::copy_unfinished(false))),
     ("tries", || super::tries(Carrier::Roce)),

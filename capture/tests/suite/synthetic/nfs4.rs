@@ -106,14 +106,24 @@ pub fn failed_reply(xid: u32, operation: u32, status: u32) -> Vec<u8> {
     reply(xid, &[words(&[status, 0, 3]), sequence, results].concat())
 }
 
+/// The reply to a COMPOUND whose first operation failed with this status.
+pub fn failed_first(xid: u32, operation: u32, status: u32) -> Vec<u8> {
+    reply(xid, &words(&[status, 0, 1, operation, status]))
+}
+
 pub const WRITE: u32 = 38;
+pub const SEQUENCE: u32 = 53;
+pub const CREATE_SESSION: u32 = 43;
 pub const OPEN: u32 = 18;
 pub const LOCK: u32 = 12;
 pub const LAYOUTGET: u32 = 50;
 
 pub const DELAY: u32 = 10_008;
 pub const DENIED: u32 = 10_010;
+pub const EXPIRED: u32 = 10_011;
 pub const GRACE: u32 = 10_013;
+pub const STALE_CLIENTID: u32 = 10_022;
+pub const BADSESSION: u32 = 10_052;
 
 /// WRITE with another stateid.
 pub fn write_with(xid: u32, handle: &[u8], stateid: [u32; 4]) -> Vec<u8> {
