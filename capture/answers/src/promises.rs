@@ -366,6 +366,9 @@ fn ended(promise: &Promise, waited: u64) -> String {
     let (subject, waited) = (subject(promise), duration(waited));
     let by = promise.ended_by.unwrap_or("its end");
     match (promise.kind, promise.end) {
+        (PromiseKind::Lock, _) if promise.ended_by == Some("CB_NOTIFY_LOCK") => {
+            format!("{subject} in frame {call} {}, {by} in frame {end}, {waited} later", refused(promise))
+        }
         (PromiseKind::Retry | PromiseKind::Lock, _) => {
             let holder = match promise.holder {
                 Some(DelegationHolder { client, recalled, .. }) => {

@@ -535,3 +535,64 @@ fn the_end_of_a_lease_is_no_restart() {
     let line = "losses of client state: 1 set up again; a call failed with NFS4ERR_EXPIRED (frame 44); CREATE_SESSION in frame 54, 10.1 ms later";
     assert!(text(&diagnosis).replace("\n", " ").contains(line), "{}", text(&diagnosis));
 }
+
+/// Recalls of layouts: one that the client returns within a millisecond, one that the other client returns after five seconds, and one that
+/// nobody returns.
+pub(crate) fn layouts_recalled() -> Vec<Record> {
+    let mut clients = Clients::new();
+    clients.callback(0, SECOND, 0xa000, nfs4::layout_recall(0xa000, FILE));
+    clients.rpc(0, SECOND + 1000, 0x9000, nfs4::layout_return(0x9000, FILE));
+    clients.callback(1, 2 * SECOND, 0xa000, nfs4::layout_recall(0xa000, FILE));
+    clients.rpc(1, 7 * SECOND, 0x9000, nfs4::layout_return(0x9000, FILE));
+    clients.callback(0, 8 * SECOND, 0xa001, nfs4::layout_recall(0xa001, b"another"));
+    clients.until(20 * SECOND)
+}
+
+#[test]
+fn recalled_layouts_are_returned_early_late_or_never() {
+    let frames = layouts_recalled();
+    let kept = records(&frames, "transactions", "transaction");
+    let kept = kept.iter().filter(|rpc| rpc["keeps"][0]["kind"] == "layout").map(|rpc| &rpc["keeps"][0]["waited_ns"]);
+    assert_eq!(kept.collect::<Vec<_>>(), [&json!(1_000_000), &json!(5_000_000_000_u64)]);
+    assert_eq!(open(&frames), [json!(["layout", "open", "LAYOUTRETURN", "192.0.2.10", null])]);
+}
+
+#[test]
+fn a_notification_ends_the_wait_for_a_lock() {
+    let mut clients = Clients::of(1);
+    for (xid, file) in [(0x9000, FILE), (0x9001, b"another")] {
+        clients.rpc(0, SECOND, xid, [nfs4::lock(xid, file, 0), nfs4::failed_reply(xid, LOCK, DENIED)]);
+    }
+    clients.callback(0, 4 * SECOND, 0xa000, nfs4::notify_lock(0xa000, FILE));
+    clients.rpc(0, 5 * SECOND, 0x9002, [nfs4::lock(0x9002, FILE, 0), nfs4::lock_reply(0x9002)]);
+    let frames = clients.until(6 * SECOND);
+    let told = promised(&frames);
+    assert!(told.contains("CB_NOTIFY_LOCK in frame"), "{told}");
+    assert!(told.contains("3.00 s later"), "{told}");
+    // The lock of the other file.
+    assert_eq!(open(&frames), [json!(["lock", "open", "lock", null, null])]);
+}
+
+#[test]
+fn a_flag_of_sequence_ends_a_recall_that_it_must_be_about() {
+    const REVOKED: u32 = 0x40;
+    let unknown = json!(["delegation", "unknown", "DELEGRETURN", null, null]);
+    // Flags before and after the recall, number of recalls; promises that stay open.
+    for (before, after, recalls, expected) in [
+        (0, REVOKED, 1, vec![]),
+        (REVOKED, REVOKED, 1, vec![unknown.clone()]),
+        (0, REVOKED, 2, vec![unknown.clone(), unknown]),
+        (0, 0x8, 2, vec![]),
+        (0, 0, 1, vec![json!(["delegation", "open", "DELEGRETURN", "192.0.2.10", null])]),
+    ] {
+        let mut clients = Clients::of(1);
+        for (xid, file) in [(0xa000, FILE), (0xa001, b"another")].into_iter().take(recalls) {
+            let recall = [nfs4::recall(xid, file), nfs4::recall_reply(xid)];
+            clients.callback(0, SECOND + u64::from(xid), xid, recall);
+        }
+        clients.rpc(0, 2 * SECOND, 0x9000, nfs4::flagged(0x9000, before));
+        clients.rpc(0, 3 * SECOND, 0x9001, nfs4::flagged(0x9001, after));
+        let frames = clients.until(4 * SECOND);
+        assert_eq!(open(&frames), expected, "{before:x} {after:x} {recalls}");
+    }
+}

@@ -65,6 +65,11 @@ impl OperationKey {
         }
     }
 
+    /// Returns true if the operation is about the file with this handle.
+    pub(super) fn is_of_file(&self, handle: Option<&[u8]>) -> bool {
+        handle.is_some() && self.handle.as_deref() == handle
+    }
+
     /// Returns true if this is a LOCK of a client that is willing to wait.
     pub(super) fn waits_for_lock(&self) -> bool {
         let kind =

@@ -5,9 +5,9 @@
 //! | promise | opened by | kept by |
 //! |---|---|---|
 //! | retry | an operation that the server refuses for now | the same operation on the same file with another status |
-//! | lock | LOCK with NFS4ERR_DENIED, if the client is willing to wait | the same LOCK with another status |
+//! | lock | LOCK with NFS4ERR_DENIED, if the client is willing to wait | the same LOCK with another status, or CB_NOTIFY_LOCK of the file |
 //! | copy | COPY whose results come later | CB_OFFLOAD, OFFLOAD_STATUS or OFFLOAD_CANCEL with the state of the COPY |
-//! | delegation, layout | CB_RECALL, CB_LAYOUTRECALL | DELEGRETURN, LAYOUTRETURN, or a status that shows that the state is gone |
+//! | delegation, layout | CB_RECALL, CB_LAYOUTRECALL | DELEGRETURN, LAYOUTRETURN, or a status or a flag of SEQUENCE that shows that the state is gone |
 //! | client state | a status that shows that the server no longer knows the client, the session or the lease | SETCLIENTID_CONFIRM, CREATE_SESSION |
 //!
 //! - A promise is one of a client and a server: any of their connections may keep the promise.
@@ -54,6 +54,10 @@ const RECALLCONFLICT: u32 = 10_061;
 const DEADSESSION: u32 = 10_078;
 const DELEG_REVOKED: u32 = 10_087;
 const BADHANDLE: u32 = 10_001;
+
+// Flags of SEQUENCE (RFC 8881 section 18.46.3): the server revoked all state of the client, or some.
+const ALL_REVOKED: u32 = 0x8;
+const SOME_REVOKED: u32 = 0x10 | 0x20 | 0x40;
 
 /// A client and a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +130,8 @@ enum PromiseKey {
 struct OpenPromise {
     promise: Box<Promise>,
     key: PromiseKey,
+    /// True if a later reply of the server had no flag that says that state was revoked.
+    was_clear: bool,
 }
 
 /// An RPC that ends promises of one kind.
@@ -166,6 +172,7 @@ enum PromisePart {
     Return(PromiseKind),
     Free,
     SetUp,
+    Unlocked,
 }
 
 const fn part_of(code: OperationCode) -> Option<PromisePart> {
@@ -174,6 +181,7 @@ const fn part_of(code: OperationCode) -> Option<PromisePart> {
         OperationCode::CB_OFFLOAD => PromisePart::Offloaded,
         OperationCode::OFFLOAD_STATUS => PromisePart::StreamProgress,
         OperationCode::OFFLOAD_CANCEL => PromisePart::Cancel,
+        OperationCode::CB_NOTIFY_LOCK => PromisePart::Unlocked,
         OperationCode::CB_RECALL => PromisePart::Recall(PromiseKind::Delegation),
         OperationCode::CB_LAYOUTRECALL => PromisePart::Recall(PromiseKind::Layout),
         OperationCode::DELEGRETURN => PromisePart::Return(PromiseKind::Delegation),
@@ -236,7 +244,16 @@ impl Promises {
         }
         let is_unreadable =
             || transaction.procedure.is_none_or(|procedure| procedure == v4::COMPOUND && operations.is_empty());
-        transaction.reverse || !self.open.is_empty() && (is_unreadable() || self.is_awaited(transaction))
+        transaction.reverse
+            || !self.open.is_empty() && (is_unreadable() || self.is_awaited(transaction))
+            || self.may_be_revoked(transaction)
+    }
+
+    /// Returns true if a reply may say that the server revoked what it recalled.
+    fn may_be_revoked(&self, transaction: &Transaction) -> bool {
+        let is_sequence = transaction.operations.first().is_some_and(|first| first.code == OperationCode::SEQUENCE);
+        let ends = MountEnds::from_transaction(transaction);
+        is_sequence && self.open.iter().any(|open| open.promise.is_recall() && ends.are_of(&open.promise))
     }
 
     /// Returns true if an open promise waits for an operation of an RPC, or the RPC shows that a state is gone.
@@ -344,10 +361,41 @@ impl Promises {
                     };
                     kept.extend(self.open_state(promise, StateKey::from_arguments(about)));
                 }
+                Some(PromisePart::Unlocked) if !is_lost(transaction) => self.end_locks(about, ends, call, kept),
                 _ => {}
             }
         }
         opens
+    }
+
+    /// Ends the waits for locks of a file: the server says that a lock may be free.
+    fn end_locks(&mut self, about: &OperationArguments<'_>, ends: MountEnds, call: Stamp, kept: &mut Vec<Promise>) {
+        let is_it = |open: &OpenPromise| {
+            let PromiseKey::Operation(key) = &open.key else { return false };
+            open.promise.kind == PromiseKind::Lock && key.is_of_file(about.handle) && open.is_older(ends, call)
+        };
+        while let Some(open) = self.open.iter().position(is_it).and_then(|place| self.open.remove(place)) {
+            kept.push(Promise { end: PromiseEnd::Kept(call), ended_by: Some(about.name), ..*open.promise });
+        }
+    }
+
+    /// Takes the status flags of a reply: the server may have revoked what it recalled. If the flag was set before the recall, or several
+    /// recalls are open, nothing shows which state is gone.
+    fn take_flags(&mut self, transaction: &Transaction, ends: MountEnds, kept: &mut Vec<Promise>) {
+        let Some((results, reply)) = transaction.sequence_results().zip(transaction.reply.as_ref()) else { return };
+        let (flags, reply) = (results.status_flags.map_or(0, |flags| flags.0), reply.stamp);
+        let is_recall = |open: &OpenPromise| open.promise.is_recall() && open.is_older(ends, reply);
+        let is_one = flags & ALL_REVOKED != 0 || self.open.iter().filter(|open| is_recall(open)).count() == 1;
+        let is_gone = |open: &OpenPromise| is_one && open.was_clear && is_recall(open);
+        if flags & (ALL_REVOKED | SOME_REVOKED) == 0 {
+            self.open.iter_mut().filter(|open| is_recall(open)).for_each(|open| open.was_clear = true);
+            return;
+        }
+        while let Some(open) = self.open.iter().position(is_gone).and_then(|place| self.open.remove(place)) {
+            kept.push(Promise { end: PromiseEnd::Revoked(reply), ended_by: Some("SEQUENCE"), ..*open.promise });
+        }
+        let others = self.open.iter_mut().filter(|open| is_recall(open));
+        others.for_each(|open| open.promise.unknown = Some(PromiseUnknown::Revoked));
     }
 
     /// Takes a call of the client.
@@ -363,6 +411,9 @@ impl Promises {
         let began = transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?;
         if let Some(status) = lost_state(transaction) {
             opens = self.take_lost_state(transaction, arguments, ends, status);
+        }
+        if self.may_be_revoked(transaction) {
+            self.take_flags(transaction, ends, kept);
         }
         for about in arguments {
             if about.status.is_some_and(is_revocation) {
@@ -456,7 +507,7 @@ impl Promises {
         {
             self.left_out.push_back(oldest.promise);
         }
-        self.open.push_back(OpenPromise { promise: Box::new(promise), key });
+        self.open.push_back(OpenPromise { promise: Box::new(promise), key, was_clear: false });
     }
 
     /// Returns a promise with the end of that promise. Recalls are remembered: an operation may have waited for them.
@@ -624,11 +675,7 @@ impl Promises {
     ) {
         let Some(reply) = transaction.reply.as_ref().map(|reply| reply.stamp) else { return };
         self.find_pair(ends).into_iter().for_each(|pair| pair.set_up = Some(reply));
-        let is_it = |open: &OpenPromise| {
-            matches!(open.key, PromiseKey::Client)
-                && ends.are_of(&open.promise)
-                && open.promise.call.frame < reply.frame
-        };
+        let is_it = |open: &OpenPromise| matches!(open.key, PromiseKey::Client) && open.is_older(ends, reply);
         let open = self.open.iter().position(is_it).and_then(|place| self.open.remove(place));
         kept.extend(open.map(|open| Promise {
             end: PromiseEnd::Kept(reply),
@@ -714,11 +761,12 @@ impl Promises {
         let ends = MountEnds { client: promise.client, server: promise.server };
         let facts = self.pairs.iter().find(|pair| pair.ends == ends);
         promise.callback = facts.and_then(|facts| facts.callback);
-        promise.unknown = facts.and_then(|facts| match facts.unreadable {
+        let missing = facts.and_then(|facts| match facts.unreadable {
             _ if facts.has_gaps => Some(PromiseUnknown::PacketsMissing),
             Some(unreadable) if unreadable.frame > promise.opened.frame => Some(PromiseUnknown::Unreadable),
             _ => None,
         });
+        promise.unknown = missing.or(promise.unknown);
         if promise.kind == PromiseKind::Retry {
             promise.holder = self.find_holder(&promise);
         }
@@ -766,6 +814,11 @@ impl Ending {
 }
 
 impl OpenPromise {
+    /// Returns true for a promise of these ends that was opened by a call before a frame.
+    fn is_older(&self, ends: MountEnds, stamp: Stamp) -> bool {
+        ends.are_of(&self.promise) && self.promise.call.frame < stamp.frame
+    }
+
     /// Returns true if the operation was refused before a call with the same key began.
     fn is_before(&self, ends: MountEnds, key: &OperationKey, began: Stamp) -> bool {
         let is_same = matches!(&self.key, PromiseKey::Operation(own) if own == key);

@@ -70,6 +70,8 @@ pub enum PromiseUnknown {
     PacketsMissing,
     /// The capture holds RPCs of both that cannot be read.
     Unreadable,
+    /// The server revoked state of the client, and the capture does not show which.
+    Revoked,
     /// Too many promises were open.
     LeftOut,
 }
@@ -79,6 +81,7 @@ impl core::fmt::Display for PromiseUnknown {
         f.write_str(match self {
             Self::PacketsMissing => "the capture lacks packets of both ends",
             Self::Unreadable => "the capture holds RPCs of both ends that cannot be read",
+            Self::Revoked => "the server revoked state of the client, and does not say which",
             Self::LeftOut => "too many others were open",
         })
     }

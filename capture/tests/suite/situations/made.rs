@@ -16,7 +16,7 @@ use crate::{file_names, promises, sessions};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 56] = [
+pub(super) const ALL: [(&str, Made); 57] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -67,6 +67,7 @@ pub(super) const ALL: [(&str, Made); 56] = [
     ("referral", file_names::referral),
     ("grace", || on_ethernet(&promises::in_grace())),
     ("server_restarted", || on_ethernet(&promises::restarted())),
+    ("layouts_recalled", || on_ethernet(&promises::layouts_recalled())),
     ("copy_offloaded", || on_ethernet(&promises::copies_offloaded())),
     ("copy_unfinished", || on_ethernet(&promises::copy_unfinished(false))),
     ("tries", || super::tries(Carrier::Roce)),

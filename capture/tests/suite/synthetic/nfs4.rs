@@ -83,14 +83,46 @@ pub fn delegreturn_reply(xid: u32) -> Vec<u8> {
 
 /// CB_SEQUENCE and CB_RECALL of a file.
 pub fn recall(xid: u32, handle: &[u8]) -> Vec<u8> {
-    let sequence = [words(&[11]), words(&SESSION), words(&[1, 0, 0, 0, 0])].concat();
-    let recall = [words(&[4]), words(&STATEID), words(&[0]), opaque(handle)].concat();
-    call(xid, [CALLBACK_PROGRAM, 1, 1], &[words(&[0, 1, 0, 2]), sequence, recall].concat())
+    callback(xid, &[words(&[4]), words(&STATEID), words(&[0]), opaque(handle)].concat())
 }
 
 pub fn recall_reply(xid: u32) -> Vec<u8> {
+    callback_reply(xid, 4)
+}
+
+fn callback(xid: u32, operation: &[u8]) -> Vec<u8> {
+    let sequence = [words(&[11]), words(&SESSION), words(&[1, 0, 0, 0, 0])].concat();
+    call(xid, [CALLBACK_PROGRAM, 1, 1], &[&words(&[0, 1, 0, 2]), &*sequence, operation].concat())
+}
+
+/// The reply to a callback of one operation that succeeds.
+fn callback_reply(xid: u32, operation: u32) -> Vec<u8> {
     let sequence = [words(&[11, 0]), words(&SESSION), words(&[1, 0, 0, 0])].concat();
-    reply(xid, &[words(&[0, 0, 2]), sequence, words(&[4, 0])].concat())
+    reply(xid, &[words(&[0, 0, 2]), sequence, words(&[operation, 0])].concat())
+}
+
+/// CB_LAYOUTRECALL of a file, and the reply.
+pub fn layout_recall(xid: u32, handle: &[u8]) -> [Vec<u8>; 2] {
+    let file = [words(&[1]), opaque(handle), words(&[0, 0, u32::MAX, u32::MAX]), words(&STATEID)].concat();
+    [callback(xid, &[words(&[5, 1, 3, 1]), file].concat()), callback_reply(xid, 5)]
+}
+
+/// LAYOUTRETURN of a file, and the reply.
+pub fn layout_return(xid: u32, handle: &[u8]) -> [Vec<u8>; 2] {
+    let file = [words(&[51, 0, 1, 3, 1, 0, 0, u32::MAX, u32::MAX]), words(&STATEID), opaque(b"")].concat();
+    [compound(xid, &[putfh(handle), file]), compound_reply(xid, &[words(&[22, 0]), words(&[51, 0, 0])])]
+}
+
+/// CB_NOTIFY_LOCK of a file, and the reply.
+pub fn notify_lock(xid: u32, handle: &[u8]) -> [Vec<u8>; 2] {
+    let notify = [words(&[13]), opaque(handle), words(&[0, 1]), opaque(b"owner")].concat();
+    [callback(xid, &notify), callback_reply(xid, 13)]
+}
+
+/// SEQUENCE alone, and the reply with these status flags.
+pub fn flagged(xid: u32, flags: u32) -> [Vec<u8>; 2] {
+    let sequence = [words(&[53, 0]), words(&SESSION), words(&[1, 0, 0, 0, flags])].concat();
+    [compound(xid, &[]), reply(xid, &[words(&[0, 0, 1]), sequence].concat())]
 }
 
 /// The reply to a COMPOUND of SEQUENCE, PUTFH and an operation that failed with this status.
