@@ -61,6 +61,10 @@ pub(crate) struct InputArguments {
     /// several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it
     #[arg(long, value_name = "NAME")]
     pub(crate) file: Vec<String>,
+    /// Show only RPCs of this user: a user ID of AUTH_SYS, the name of a machine, or a user as `top --by user` prints it; may
+    /// be repeated
+    #[arg(long, value_name = "USER")]
+    pub(crate) user: Vec<String>,
     /// Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) frame: Vec<u64>,
@@ -146,6 +150,7 @@ impl InputArguments {
         (selection.clients, selection.servers) = (client, server);
         (selection.operations, selection.statuses) = (op, status);
         (selection.files, selection.frames) = (self.file.clone(), self.frame.clone());
+        selection.users = self.user.clone();
         (selection.slower_than, selection.failed) = (self.slower_than, self.failed);
         selection
     }

@@ -66,6 +66,7 @@ impl<'a> Filters<'a> {
             ("--op", texts(&selection.operations)),
             ("--status", texts(&selection.statuses)),
             ("--file", texts(&selection.files)),
+            ("--user", texts(&selection.users)),
             ("--frame", texts(&selection.frames)),
             ("--slower-than", selection.slower_than.map(|least| format!("{least}ns")).into_iter().collect()),
         ];

@@ -46,7 +46,7 @@ pub use record::JsonRecord;
 // Types of the dissector are in signatures here.
 pub use rpcrdma_dissector;
 pub use unanswered::UnansweredWait;
-pub use user::RpcUser;
+pub use user::{RpcUser, UserNames};
 
 pub mod annotate;
 #[cfg(feature = "anonymize")]

@@ -21,6 +21,13 @@ pub struct RpcUser {
 }
 
 impl RpcUser {
+    /// Returns true if `name` is the user ID, the name of the machine, or the text of the user.
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        let (uid, machine) = (self.uid, self.machine.as_deref().unwrap_or_default());
+        UserNames { uid, machine, shown: &self.to_string() }.include(name)
+    }
+
     /// Returns the user of an RPC; `None` if the capture does not show the credential.
     #[must_use]
     pub fn from_transaction(transaction: &Transaction) -> Option<Self> {
@@ -36,6 +43,26 @@ impl RpcUser {
             Flavor::RPCSEC_GSS => other("gss"),
             flavor => flavor.name().map_or_else(|| other(&flavor.0.to_string()), other),
         })
+    }
+}
+
+/// Names of a user: a selection names a user by any of these.
+#[derive(Clone, Copy, Debug)]
+pub struct UserNames<'a> {
+    /// User ID of AUTH_SYS.
+    pub uid: Option<u32>,
+    /// Name of the machine; empty unless AUTH_SYS names one.
+    pub machine: &'a str,
+    /// The user as text, as `top --by user` shows the user.
+    pub shown: &'a str,
+}
+
+impl UserNames<'_> {
+    /// Returns true if one of the names is `name`.
+    #[must_use]
+    pub fn include(&self, name: &str) -> bool {
+        let is_machine = !self.machine.is_empty() && self.machine.eq_ignore_ascii_case(name);
+        is_machine || self.shown == name || self.uid.is_some_and(|uid| name.parse() == Ok(uid))
     }
 }
 

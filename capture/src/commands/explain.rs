@@ -28,6 +28,7 @@ XID, all are shown, at most 20; --connection, --since and --until choose among t
 Examples:
   rpcrdma slow nfs.pcap                           which RPCs to look at
   rpcrdma explain --xid 0xc73d34c3 nfs.pcap       one of them
+  rpcrdma explain --frame 1446 nfs.pcap           the RPC that a packet belongs to
   rpcrdma explain --json --xid 0xc73d34c3 nfs.pcap | jq '.steps[] | select(.recovery != null)'
                                                   what was retransmitted for it";
 
@@ -35,7 +36,7 @@ Examples:
 const WIDTH: usize = 80;
 
 #[derive(Args, Debug)]
-#[command(after_help = EXPLAIN_HELP, mut_arg("xid", |argument| argument.required(true)))]
+#[command(after_help = EXPLAIN_HELP, mut_arg("xid", |argument| argument.required_unless_present("frame")))]
 pub(super) struct ExplainArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -48,12 +49,13 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let ExplainArguments { input, json } = arguments;
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
-    let mut explanations = Explanations::default();
+    let mut explanations = Explanations::of_frames(input.frame.clone());
     // Operations before the RPC give the names of its files.
     let mut names = FileNames::default();
     let mut config = Config::default();
     config.joins_tries = false;
-    (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::Xids(input.xid.clone()));
+    (config.operations, config.recovery) = (true, true);
+    config.steps = if input.xid.is_empty() { StepsWanted::All } else { StepsWanted::Xids(input.xid.clone()) };
     let show = Show { all: true, phases: true, ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {
         let event = match given {
@@ -93,7 +95,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let rpcs = explanations.into_rpcs();
     if rpcs.is_empty() {
         if !done.notices.selects_nothing() {
-            conclusion.say("no RPC has this XID: 'rpcrdma transactions' lists those there are".to_owned());
+            conclusion.say("no RPC has this XID or frame: 'rpcrdma transactions' lists those there are".to_owned());
         }
         return conclusion.end_output(done.status().max(DAMAGED));
     }

@@ -574,7 +574,7 @@ fn a_notification_ends_the_wait_for_a_lock() {
 }
 
 #[test]
-fn a_flag_of_sequence_ends_a_recall_that_it_must_be_about() {
+fn a_flag_ends_only_the_recall_it_is_about() {
     const REVOKED: u32 = 0x40;
     let unknown = json!(["delegation", "unknown", "DELEGRETURN", null, null]);
     // Flags before and after the recall, number of recalls; promises that stay open.

@@ -235,6 +235,10 @@ fn filters(records: &[Value]) -> Vec<Vec<(&'static str, String)>> {
             ["call_frame", "reply_frame"].map(|field| ("frame", record[field].as_u64().unwrap_or(1).to_string())),
         );
         filters.extend(record["latency_ns"].as_u64().map(|latency| ("slower", latency.to_string())));
+        let user = &record["user"];
+        filters.extend(user["uid"].as_u64().map(|uid| ("user", uid.to_string())));
+        let machine = user["machine"].as_str().filter(|machine| !machine.is_empty());
+        filters.extend(machine.map(|machine| ("user", machine.to_owned())));
         let statuses = ["status", "nfs_status"].into_iter().filter_map(|field| record[field]["name"].as_str());
         filters.extend(statuses.map(|name| ("status", name.to_owned())));
         filters.extend(file_words(record).into_iter().map(|words| ("file", words)));
@@ -260,6 +264,7 @@ fn selection(filters: &[&(&str, String)]) -> Selection {
             "frame" => selection.frames = vec![value.parse().unwrap()],
             "status" => selection.statuses = vec![value.clone()],
             "file" => selection.files = vec![value.clone()],
+            "user" => selection.users = vec![value.clone()],
             _ => selection.slower_than = Some(value.parse().unwrap()),
         }
     }
@@ -286,6 +291,10 @@ fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
             (first..=frame("reply_frame").unwrap_or(first)).contains(&wanted)
         }
         "file" => file_words(record).contains(value),
+        "user" => {
+            let user = &record["user"];
+            user["machine"] == value.as_str() || user["uid"].as_u64().is_some_and(|uid| uid.to_string() == *value)
+        }
         // An NFS error is carried by an RPC that succeeded.
         "status" => {
             let has_failed = record["nfs_status"]["number"].as_u64().is_some_and(|number| number > 0);
@@ -354,7 +363,7 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             }
         }
     }
-    let all_words = ["client", "file", "frame", "op", "server", "slower", "status"];
+    let all_words = ["client", "file", "frame", "op", "server", "slower", "status", "user"];
     assert!(selected_rpcs.keys().eq(&all_words) && selected_rpcs.values().all(|rpcs| *rpcs > 50), "{selected_rpcs:?}");
 }
 

@@ -304,3 +304,20 @@ fn runs_are_what_the_frames_show() {
     assert_eq!(shown.last(), Some(&(406, 406, 1, 156)));
     assert_eq!(runs.iter().filter(|run| run.recovery == Some(RecoveryKind::SequenceError)).count(), 3);
 }
+
+/// Calls 8 to 15 are in flight at the same time; their replies are in frames 17 to 19 and 37 to 41.
+#[test]
+fn a_frame_is_explained_by_its_own_rpc() {
+    let path = crate::situations::path("tries");
+    let xids = |frame: &str| {
+        let output = crate::command::run(&["explain", "--quiet", "--json", "--frame", frame, &path]);
+        let lines = crate::command::stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap());
+        let rpcs = lines.filter(|line: &serde_json::Value| line["type"] != "summary");
+        rpcs.map(|rpc| rpc["transaction"]["rdma_xid"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (frame, xid) in [("10", "0x00000003"), ("18", "0x00000002"), ("41", "0x00000008"), ("42", "0x00000009")] {
+        assert_eq!(xids(frame), [xid], "{frame}");
+    }
+    // DREQ belongs to no RPC.
+    assert_eq!(xids("21"), [""; 0]);
+}

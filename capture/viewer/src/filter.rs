@@ -2,6 +2,7 @@
 //!
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
+use answers::UserNames;
 use answers::diagnosis::Cause;
 use answers::file_names::is_file;
 use answers::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
@@ -18,7 +19,7 @@ pub(crate) const FLAGS: [(&str, &str); 3] =
     [("failed", "RPCs with an error"), ("waiting", "calls without a reply"), ("resent", "RPCs with retransmissions")];
 
 /// Words with a value, and the option of the command line that each is.
-pub(crate) const KEYS: [(&str, &str); 12] = [
+pub(crate) const KEYS: [(&str, &str); 13] = [
     ("op", "--op"),
     ("client", "--client"),
     ("server", "--server"),
@@ -29,6 +30,7 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
     ("since", "--since"),
     ("until", "--until"),
     ("file", "--file"),
+    ("user", "--user"),
     ("frame", "--frame"),
     // The command line has no option for this one.
     ("cause", ""),
@@ -85,6 +87,7 @@ impl Filter {
             "client" => add_ends(value, &mut selection.clients, &mut self.clients).map_err(wrong)?,
             "server" => add_ends(value, &mut selection.servers, &mut self.servers).map_err(wrong)?,
             "status" => selection.statuses.extend(values(value)),
+            "user" => selection.users.push(value.to_owned()),
             "file" => selection.files.push(value.to_owned()),
             "connection" => {
                 selection.connections.extend(numbers(value, |text| text.parse::<u32>().ok()).map_err(wrong)?);
@@ -225,6 +228,11 @@ impl SelectableRpc for NamedRow<'_> {
     fn is_about(&self, file: &str) -> bool {
         let Row { file: name, folder, .. } = self.row;
         is_file(file, self.names.text(*name), self.names.text(*folder))
+    }
+
+    fn is_by(&self, user: &str) -> bool {
+        let Kind { uid, machine, user: shown, .. } = self.row.kind;
+        UserNames { uid, machine: self.names.text(machine), shown: self.names.text(shown) }.include(user)
     }
 
     fn has_failed(&self) -> bool {

@@ -5,7 +5,7 @@ use std::io;
 use answers::diagnosis::CauseSet;
 use answers::file_names::NamedFile;
 use answers::selection::TimeSpan;
-use answers::{OperationName, UnansweredWait};
+use answers::{OperationName, RpcUser, UnansweredWait};
 use dissector::{CaptureEnd, Half, Phase, Phases, Stamp, Status, Time, Transaction, WaitEnd, Waiting, nfs};
 use serde_json::value::RawValue;
 
@@ -70,6 +70,10 @@ pub(crate) struct Kind {
     pub(crate) tries: u64,
     pub(crate) client: Name,
     pub(crate) server: Name,
+    /// The user of the call as text, the user ID, and the name of the machine.
+    pub(crate) user: Name,
+    pub(crate) uid: Option<u32>,
+    pub(crate) machine: Name,
     /// The name of the procedure, such as `NFSv4 COMPOUND`.
     pub(crate) procedure: Name,
     /// Name by which the RPC is counted, such as `NFSv4 READ`.
@@ -158,12 +162,16 @@ impl Kind {
         let (status, status_number) = outcome(transaction);
         let earlier = transaction.tries.iter().flat_map(|tries| tries.earlier());
         let earlier: Vec<_> = earlier.map(|one| one.connection.to_string()).collect();
+        let user = RpcUser::from_transaction(transaction);
         Self {
             connection: transaction.connection,
             earlier: names.insert(&earlier.join(" ")),
             tries: transaction.tries_count(),
             client: names.insert(&client.to_string()),
             server: names.insert(&server.to_string()),
+            user: names.insert(&user.as_ref().map(ToString::to_string).unwrap_or_default()),
+            uid: user.as_ref().and_then(|user| user.uid),
+            machine: names.insert(user.and_then(|user| user.machine).as_deref().unwrap_or_default()),
             procedure: names.insert(transaction.name.unwrap_or_default()),
             operation: names.insert(&OperationName::of_transaction(transaction).to_string()),
             operations: names.insert(&operations.join(" ")),

@@ -423,6 +423,22 @@ fn count_clients(records: &[Value]) -> Vec<Value> {
     clients.into_iter().map(row).collect()
 }
 
+#[test]
+fn the_word_user_selects_by_user_id_and_machine() {
+    for (name, filter) in [("nfs41", "user=0"), ("nfs41", "user=nobody"), ("nfs3", "user=0")] {
+        let path = format!("{CAPTURES}{name}.pcap");
+        let (mut viewer, records) = (read(&path), records(&path));
+        let wanted = filter.trim_start_matches("user=");
+        let is_by = |record: &&Value| record["user"]["uid"].as_u64().is_some_and(|uid| uid.to_string() == wanted);
+        let count = records.iter().filter(is_by).count();
+        assert_eq!(viewer.select(&json!({ "filter": filter }).to_string()), Ok(count), "{name} {filter}");
+        assert_eq!(count > 0, wanted == "0", "{name}");
+        let machine = records.iter().find_map(|record| record["user"]["machine"].as_str()).unwrap();
+        let of_machine = records.iter().filter(|record| record["user"]["machine"] == machine).count();
+        assert_eq!(viewer.select(&json!({ "filter": format!("user={machine}") }).to_string()), Ok(of_machine));
+    }
+}
+
 /// The page counts what the commands count: `counts.rs` compares these with the same records.
 #[test]
 fn rows_filters_and_groups_count_the_same_rpcs() {

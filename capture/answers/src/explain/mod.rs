@@ -6,7 +6,7 @@ mod text;
 
 use std::collections::VecDeque;
 
-use rpcrdma_dissector::{Event, Found, Message, Recovered, Steps, Transaction};
+use rpcrdma_dissector::{Event, Found, Message, PacketRun, Recovered, Steps, Transaction};
 
 pub use record::ExplainedObject;
 pub use text::lines;
@@ -65,6 +65,18 @@ impl ExplainedRpc {
         (self.began()..=self.ended()).contains(&frame)
     }
 
+    /// Returns true if a frame holds a packet of the RPC. A run of packets may lie between packets of others.
+    fn owns(&self, frame: u64) -> bool {
+        let Transaction { call, reply, steps, .. } = &self.transaction;
+        let mut halves = call.iter().chain(reply).map(|half| half.stamp.frame);
+        let runs = steps.as_deref().map(|steps| steps.packets.as_slice()).unwrap_or_default();
+        let is_in = |run: &PacketRun| match run.last.frame - run.first.frame < run.packets {
+            true => (run.first.frame..=run.last.frame).contains(&frame),
+            false => [run.first.frame, run.last.frame].contains(&frame),
+        };
+        halves.any(|half| half == frame) || runs.iter().any(is_in)
+    }
+
     fn is_of(&self, connection: u32, xid: u32) -> bool {
         (self.transaction.connection, self.transaction.xid) == (connection, xid)
     }
@@ -102,6 +114,10 @@ fn next_try(earlier: &ExplainedRpc, rest: &VecDeque<ExplainedRpc>) -> Option<usi
 /// Takes the RPCs to explain, and the related events, in bounded memory.
 #[derive(Debug, Default)]
 pub struct Explanations {
+    /// Frames whose RPCs are asked for.
+    frames: Vec<u64>,
+    /// True if one of these RPCs was taken: others are left out.
+    has_owner: bool,
     rpcs: Vec<ExplainedRpc>,
     /// RPCs that were left out because there were too many.
     pub left_out: u64,
@@ -114,6 +130,12 @@ pub struct Explanations {
 }
 
 impl Explanations {
+    /// Explains the RPCs that these frames belong to. Of a frame that belongs to none, the RPCs in flight are explained; without frames, all.
+    #[must_use]
+    pub fn of_frames(frames: Vec<u64>) -> Self {
+        Self { frames, ..Self::default() }
+    }
+
     /// Takes an event about one of the RPCs.
     pub fn event(&mut self, event: &Event) {
         match event {
@@ -183,6 +205,14 @@ impl Explanations {
             .into_iter()
             .partition(|message| rpc.spans(message.stamp.frame) && rpc.is_of(message.connection, message.xid()));
         self.messages = others;
+        let is_owner = self.frames.iter().any(|frame| rpc.owns(*frame));
+        if is_owner && !self.has_owner {
+            (self.has_owner, self.left_out) = (true, 0);
+            self.rpcs.clear();
+        }
+        if self.has_owner && !is_owner {
+            return;
+        }
         own.into_iter().for_each(|message| rpc.add_message(message));
         match self.rpcs.len() < RPCS {
             true => self.rpcs.push(rpc),

@@ -44,6 +44,8 @@ pub struct Selection {
     pub statuses: Vec<String>,
     /// Names of files, as in text output; `NAME in FOLDER` for one of several files of a name.
     pub files: Vec<String>,
+    /// Users of calls: user IDs of AUTH_SYS, names of machines, or users as `top --by user` shows them.
+    pub users: Vec<String>,
     /// Numbers of frames between call and reply.
     pub frames: Vec<u64>,
     /// Least latency in nanoseconds.
@@ -123,7 +125,8 @@ impl Selection {
 
     /// Returns true if the selection names properties or outcomes of RPCs.
     const fn names_rpcs(&self) -> bool {
-        !self.operations.is_empty() || !self.statuses.is_empty() || !self.files.is_empty() || self.failed
+        let is_named = !self.operations.is_empty() || !self.statuses.is_empty() || !self.files.is_empty();
+        is_named || !self.users.is_empty() || self.failed
     }
 
     /// Returns true if an RPC is selected, and in the window.
@@ -149,6 +152,7 @@ impl Selection {
             && (self.operations.is_empty() || self.operations.iter().any(|name| rpc.calls(name)))
             && (self.statuses.is_empty() || self.statuses.iter().any(|name| rpc.ended_with(name)))
             && (self.files.is_empty() || self.files.iter().any(|name| rpc.is_about(name)))
+            && (self.users.is_empty() || self.users.iter().any(|user| rpc.is_by(user)))
             && (self.frames.is_empty() || self.frames.iter().any(|frame| spans_frame(rpc.frames(), *frame)))
             && (!self.failed || rpc.has_failed())
             && (!self.waiting || rpc.is_waiting())
@@ -210,6 +214,7 @@ impl Selection {
         let frames = [Some(promise.call.frame), Some(promise.opened.frame)];
         self.connections.is_empty()
             && self.xids.is_empty()
+            && self.users.is_empty()
             && !(self.waiting || self.retransmitted)
             && (!self.failed || promise.refusals > 0)
             && (self.operations.is_empty() || self.operations.iter().any(is_named))
@@ -239,7 +244,8 @@ impl Selection {
     /// Returns true if the selection of a message depends on the end of the RPC.
     const fn needs_end_of_rpc(&self) -> bool {
         let has_state = self.failed || self.waiting || self.retransmitted;
-        has_state || self.slower_than.is_some() || !self.files.is_empty() || !self.frames.is_empty()
+        let is_named = !self.files.is_empty() || !self.users.is_empty() || !self.frames.is_empty();
+        has_state || self.slower_than.is_some() || is_named
     }
 
     fn judge_recovered(&self, recovered: &Recovered) -> Verdict {

@@ -7,6 +7,7 @@ use super::Ends;
 use super::window::TimeSpan;
 use crate::file_names::{NamedFile, is_file};
 use crate::operation_name::OperationName;
+use crate::user::RpcUser;
 
 /// Text leaves this out of the names of errors of version 2.
 const PREFIX_V2: &str = "RDMA2_";
@@ -31,6 +32,8 @@ pub trait SelectableRpc {
     fn ended_with(&self, name: &str) -> bool;
     /// Returns true if the RPC is about a file of this name, or of this name and folder: `NAME in FOLDER`.
     fn is_about(&self, file: &str) -> bool;
+    /// Returns true if the call is of a user with this user ID, on a machine of this name, or with this text.
+    fn is_by(&self, user: &str) -> bool;
     /// Returns true if the RPC ended with an error.
     fn has_failed(&self) -> bool;
     /// Returns true for a call without a reply.
@@ -87,6 +90,10 @@ impl SelectableRpc for NamedRpc<'_> {
 
     fn is_about(&self, file: &str) -> bool {
         self.file.is_some_and(|named| is_file(file, &named.shown_name(), &named.shown_folder()))
+    }
+
+    fn is_by(&self, user: &str) -> bool {
+        RpcUser::from_transaction(self.transaction).is_some_and(|own| own.is_named(user))
     }
 
     fn has_failed(&self) -> bool {
