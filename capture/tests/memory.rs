@@ -28,7 +28,7 @@ const PEAK: usize = 80 << 20;
 type Attack = fn(&mut Wire) -> Vec<Packet>;
 
 const ATTACKS: &[(&str, Attack)] = &[
-    ("packets behind a hole", |wire| {
+    ("packets behind a gap", |wire| {
         let mut trace = wire.connect();
         wire.client.next += 1;
         trace.extend(wire.send(Client, &[7; 60_000]));
@@ -70,7 +70,7 @@ const ATTACKS: &[(&str, Attack)] = &[
         }
         trace
     }),
-    ("TCP segments behind a hole", |wire| {
+    ("TCP segments behind a gap", |wire| {
         let port = wire.name as u16 + 1024;
         let mut trace = vec![segment(port, 0, &[7; 4])];
         trace.extend((1..160).map(|index| segment(port, index * 1000, &[7; 1000])));

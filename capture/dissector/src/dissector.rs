@@ -23,7 +23,7 @@ use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
-use crate::link::{self, AddressMove, Content, Neighbours, Network, Other, RecentSessions, Sighted, TcpSegment};
+use crate::link::{self, AddressMove, Content, Neighbours, Network, ObservedFrame, Other, RecentSessions, TcpSegment};
 use crate::mount::promises::Promises;
 use crate::mount::slots::Slots;
 use crate::mount::{Ends, Mounts, RepeatedCall};
@@ -241,7 +241,7 @@ impl Dissector {
             summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
         }
         let known = self.state.events.len();
-        let Sighted { content, network, sighting, session } = link::sighted(frame);
+        let ObservedFrame { content, network, observation, session } = link::observe_frame(frame);
         if let Some(session) = session {
             self.state.mirrors.remember(frame.number, session);
         }
@@ -260,7 +260,7 @@ impl Dissector {
                 if transport.is_management() && session.is_none() {
                     self.state.neighbours.sight(packet.source, frame);
                 }
-                if !self.pairs.packet(PacketCapture { stamp, sighting }, &packet, &transport, &mut self.state) {
+                if !self.pairs.packet(PacketCapture { stamp, observation }, &packet, &transport, &mut self.state) {
                     count(&mut self.state.summary.other_services, transport.service_name(), 1);
                 }
                 if let Some(unverified) = self.pairs.take_unverified()
@@ -273,7 +273,7 @@ impl Dissector {
                 if segment.is_synchronizing() && session.is_none() {
                     self.state.neighbours.sight(segment.source, frame);
                 }
-                self.segment(PacketCapture { stamp, sighting }, &segment);
+                self.segment(PacketCapture { stamp, observation }, &segment);
             }
             Content::Other(other) => {
                 self.state.summary.leave(other, 1);

@@ -86,7 +86,7 @@ fn a_refused_reply_ends_its_rpc_when_finally_accepted() {
         let (phases, recovery) = (rpc.phases.unwrap(), rpc.recovery.as_ref().unwrap());
         assert_eq!((phases.responder, phases.reply, recovery.phases.reply), (100_000, 500_000_000, 500_000_000));
         assert_eq!((recovery.naks + recovery.rnr_naks, recovery.retransmitted_packets), (1, 1));
-        // The ladder has both copies, and the frames of the other signs.
+        // The sequence diagram has both copies, and the frames of the other signs.
         let mut frames: Vec<_> = rpc.steps.unwrap().packets.iter().map(|packet| packet.first.frame).collect();
         frames.dedup();
         assert_eq!(frames, [4, 5, 6, 7, 8]);
@@ -104,7 +104,7 @@ fn a_reply_behind_a_refused_write_counts_when_retransmitted() {
     let reply = trace.wire.send(Server, &message(NOMSG, 1, &Lists::reply(&[(7, 0, 3000)]), &[]));
     let nak = trace.wire.nak(Client, first + 1);
     trace.at(100, &call).accept(110).at(200, &writes).at(300, &reply);
-    // The reply comes twice before the hole is filled: the first time it was on its way already.
+    // The reply comes twice before the gap is filled: the first time it was on its way already.
     trace.at(310, &[nak]).at(320, &reply).at(1000, &writes[1..]).at(1010, &reply).acknowledge(1020);
     assert_eq!(microseconds(&trace.only()), Some(910));
 }
@@ -541,7 +541,7 @@ mod iwarp_replies {
         assert_eq!(replies.ends(), [Some(300), Some(300), None]);
     }
 
-    /// The receiver reports a second hole because reply 2 came late, as it did to where it was captured.
+    /// The receiver reports a second gap because reply 2 came late, as it did to where it was captured.
     #[test]
     fn a_reported_gap_of_a_late_segment_is_no_loss() {
         let mut replies = Replies::new(4);
@@ -578,7 +578,7 @@ mod iwarp_replies {
         let mut replies = Replies::new(2);
         replies.acknowledge(150, 0, &[]).send(200, 0..1).send(201, 1..2);
         for time in [290, 291, 292] {
-            let unknown = Owed::Unknown(OwedUnknown::HoleReported);
+            let unknown = Owed::Unknown(OwedUnknown::GapReported);
             replies.acknowledge(time, 0, &[[1, 2]]);
             match time {
                 292 => assert!(replies.owed().iter().all(|owed| matches!(owed, Owed::ReplyAgain(_)))),
@@ -595,7 +595,7 @@ mod iwarp_replies {
         assert_eq!(replies.ends(), [Some(250), Some(250)]);
     }
 
-    /// No sender reacts within a microsecond to the report of the second hole. The first was reported long before.
+    /// No sender reacts within a microsecond to the report of the second gap. The first was reported long before.
     #[test]
     fn a_segment_sooner_than_its_sender_reacts_is_late() {
         let mut replies = Replies::new(4);
@@ -606,7 +606,7 @@ mod iwarp_replies {
         assert_eq!((counts.retransmitted, counts.replaced), (0, 0));
     }
 
-    /// The client is next to where packets are captured: its report of the hole comes at once, and the segment that was missing is
+    /// The client is next to where packets are captured: its report of the gap comes at once, and the segment that was missing is
     /// late. With a later identification it was retransmitted.
     #[test]
     fn a_late_segment_after_its_gap_report_is_no_retransmission() {

@@ -759,7 +759,7 @@ fn lose_call(scene: &mut Scene, wire: usize, time: u64, milliseconds: u64) {
     scene.again(again, &lost);
     scene.acknowledge(wire, Server, again + 4 + lost.len() as u64);
     scene.answers(wire, &another_order(&rest), again + 100);
-    // TCP hands over nothing behind a hole, and an InfiniBand adapter drops it.
+    // TCP hands over nothing behind a gap, and an InfiniBand adapter drops it.
     rest.iter().for_each(|xid| scene.truth.blame_until(*xid, again));
 }
 
@@ -2033,7 +2033,7 @@ fn the_capture_shows_on_which_side_packets_were_lost() {
 }
 
 /// The negative acknowledgements of frames 292, 320, 548, 670, 1155 and 1248 ask for packets of which the capture holds no copy from before;
-/// those of 389, 1317 and 1403 for packets that it holds, but that the receiver threw away behind a hole: their second copies are not there.
+/// those of 389, 1317 and 1403 for packets that it holds, but that the receiver threw away behind a gap: their second copies are not there.
 #[test]
 fn losses_are_counted_beside_their_retransmissions() {
     let evidence = evidence(&transcode::capture("nfs41_lossy"));

@@ -710,7 +710,7 @@ fn repetitions_while_a_packet_is_missing_take_no_room() {
 }
 
 #[test]
-fn packets_of_one_hole_may_come_late_in_any_order() {
+fn packets_of_one_gap_may_come_late_in_any_order() {
     let (mut wire, mut trace) = connected();
     trace.extend(nulls(&mut wire, 1..3));
     let late: Vec<_> =

@@ -26,7 +26,7 @@ enum Lost {
     Behind,
 }
 
-/// Content of the acknowledgements below a hole.
+/// Content of the acknowledgements below a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Report {
     Selective,
@@ -187,7 +187,7 @@ fn text(diagnosis: &Diagnosis) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// TCP hands over nothing behind a hole: an end can do nothing for what it has not got.
+/// TCP hands over nothing behind a gap: an end can do nothing for what it has not got.
 #[test]
 fn what_waits_behind_a_lost_segment_waits_for_the_network() {
     for flight in [Flight::Calls, Flight::Replies, Flight::Requests, Flight::Responses] {
@@ -207,7 +207,7 @@ fn what_waits_behind_a_lost_segment_waits_for_the_network() {
                     shown.contains(&format!("Retransmission delayed {rpcs} RPCs, the longest by 300 ms")),
                     "{shown}"
                 );
-                // The reports of the hole and the time-out are of one loss.
+                // The reports of the gap and the time-out are of one loss.
                 assert!(shown.contains("   1 loss (1 NAK, 1 time-out); 1 packet was retransmitted."), "{shown}");
             }
         }

@@ -424,7 +424,7 @@ fn explain_shows_what_both_ends_sent() {
         text.starts_with("0xc73d34c3  SEQUENCE PUTFH READ  2313.392 ms\nconnection 1, client 192.0.2.2,"),
         "{text}"
     );
-    let ladder = section(text, " frames ");
+    let diagram = section(text, " frames ");
     for line in [
         "    246      0.000             │ Send: call, 228 bytes ───────────────────────▶│",
         "    247      0.723      0.723  │◀─────────────────────────── call acknowledged │",
@@ -433,7 +433,7 @@ fn explain_shows_what_both_ends_sent() {
         "    353   2309.344   2294.494  │          time-out: had waited for 2294.494 ms │",
         "    406   2313.392      0.001  │◀─────── Send: reply, retransmitted, 156 bytes │",
     ] {
-        assert!(ladder.lines().any(|other| other == line), "{line} is not in\n{ladder}");
+        assert!(diagram.lines().any(|other| other == line), "{line} is not in\n{diagram}");
     }
     assert!(section(text, "Time").contains("RDMA Write    2310.929 ms  99.9 %  2308.950 ms of it recovery"), "{text}");
     assert!(
@@ -497,8 +497,8 @@ fn every_rpc_is_explained_within_80_columns() {
         for line in stdout(&output).lines().filter(|line| !line.starts_with("        ")) {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
-        let ladders = stdout(&output).lines().filter(|line| line.ends_with('│')).count();
-        assert!(ladders >= 2 * xids.len().min(20) - 2, "{name}: {ladders}");
+        let diagrams = stdout(&output).lines().filter(|line| line.ends_with('│')).count();
+        assert!(diagrams >= 2 * xids.len().min(20) - 2, "{name}: {diagrams}");
     }
 }
 

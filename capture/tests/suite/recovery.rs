@@ -176,7 +176,7 @@ fn roce_retransmissions_are_those_that_packet_numbers_show() {
     assert!(found.events.iter().all(|event| event.xid.is_some()));
 }
 
-/// READ: call 246. The Writes 248 to 310 came in order up to the hole that frame 292 reports; the reply 310 came again in 406.
+/// READ: call 246. The Writes 248 to 310 came in order up to the gap that frame 292 reports; the reply 310 came again in 406.
 #[test]
 fn recovery_is_the_time_after_what_would_have_come() {
     let records = transcode::capture("nfs41_lossy");
@@ -199,7 +199,7 @@ fn recovery_is_the_time_after_what_would_have_come() {
 }
 
 /// `tshark -Y 'tcp.port==20049 && (tcp.analysis.retransmission || tcp.analysis.out_of_order)'` lists these frames. It calls 356,
-/// 606 and 711 out of order, but selective acknowledgements had reported the holes that they fill (frames 355, 602, 708). Of 210
+/// 606 and 711 out of order, but selective acknowledgements had reported the gaps that they fill (frames 355, 602, 708). Of 210
 /// and 889, tshark shows that the octets were there before.
 const RETRANSMITTED: [u64; 17] = [204, 210, 212, 259, 276, 354, 356, 379, 496, 581, 606, 703, 711, 889, 891, 910, 926];
 
@@ -223,7 +223,7 @@ fn what_was_sent_again_over_iwarp_is_what_tshark_says() {
 }
 
 /// Of the client and the server of each connection: retransmitted packets that the capture holds from before, those of
-/// them that came twice, those that it does not hold from before, time-outs, and holes that were reported.
+/// them that came twice, those that it does not hold from before, time-outs, and gaps that were reported.
 type EndCounts = [[u64; 5]; 2];
 
 /// Frames were lost on purpose, by `testdata/lab/scenarios/lost.sh`. What the kernels of both ends counted meanwhile is in the README

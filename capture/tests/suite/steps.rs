@@ -160,7 +160,7 @@ fn iwarp_segment_steps_agree_with_tshark() {
     }
     assert!(dissected > 700, "{dissected}");
     assert!(counted.len() >= 5, "{counted:?}");
-    // Segments with an RDMA Write or a Read Response are in the ladder of an RPC.
+    // Segments with an RDMA Write or a Read Response are in the sequence diagram of an RPC.
     let of: BTreeSet<u64> = stepped.packets().map(|(_, packet)| packet.first.frame).collect();
     for (frame, values) in &frames {
         if values[0].split(',').any(|opcode| matches!(opcode, "0x00" | "0x01" | "0x02")) {
@@ -230,7 +230,7 @@ fn what_was_moved_is_in_the_steps_once() {
                 of.next_back().unwrap().last
             };
             assert_eq!(last(Step::Call), call, "{name} {:#x}", transaction.xid);
-            // It arrived with frame 204, which fills a hole before it.
+            // It arrived with frame 204, which fills a gap before it.
             let is_late = (name, transaction.xid) == ("iwarp_nfs3_lossy", 0x1da9_837c);
             let arrived = if is_late { 204 } else { last(Step::Reply).frame };
             assert_eq!(arrived, reply.frame, "{name} {:#x}", transaction.xid);

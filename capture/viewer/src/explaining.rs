@@ -42,7 +42,7 @@ pub(crate) struct Explained {
     /// The rules that the RPC breaks, in the order of the findings.
     rules: Vec<ShownRule>,
     /// HTML of the report; null if the capture holds no packet of the RPC.
-    ladder: Option<String>,
+    diagram: Option<String>,
     /// HTML of the report; null without known phases.
     phases: Option<String>,
     /// The files of the capture: the number of the first frame of each, and the name.
@@ -106,7 +106,7 @@ impl Explaining {
             text: String::from_utf8_lossy(&text).into_owned(),
             messages: rpc.messages.iter().map(ShownMessage::new).collect::<io::Result<_>>()?,
             rules: rules(&rpc.findings),
-            ladder: report::ladder(&rpc.transaction, files),
+            diagram: report::sequence_diagram(&rpc.transaction, files),
             phases: phases(&rpc.transaction),
             files: files.parts().map(|(first, name)| (first, name.to_owned())).collect(),
         }))

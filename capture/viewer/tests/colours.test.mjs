@@ -81,7 +81,7 @@ for (const scheme of ["light", "dark"]) {
     await tab.waitForSelector("#groups tbody tr");
     await isReadable("groups", 100);
     await tab.keyboard.press("s");
-    await tab.waitForSelector("#rpc .ladder");
+    await tab.waitForSelector("#rpc .diagram");
     await tab.locator("#rpc [role=option]").nth(2).click();
     await isReadable("one RPC, with a marked field", 300, 30);
   });

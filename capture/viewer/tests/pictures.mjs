@@ -37,17 +37,17 @@ const STATES = {
   },
   rpc: async (tab) => {
     await tab.keyboard.press("s");
-    await tab.waitForSelector("#rpc .ladder");
+    await tab.waitForSelector("#rpc .diagram");
     await tab.locator("#rpc [role=option]").nth(2).click();
   },
   dark: async (tab) => {
     await tab.emulateMedia({ colorScheme: "dark" });
     await tab.keyboard.press("s");
-    await tab.waitForSelector("#rpc .ladder");
+    await tab.waitForSelector("#rpc .diagram");
   },
   printed: async (tab) => {
     await tab.keyboard.press("s");
-    await tab.waitForSelector("#rpc .ladder");
+    await tab.waitForSelector("#rpc .diagram");
     await tab.emulateMedia({ media: "print" });
   },
 };

@@ -302,7 +302,7 @@ tabbed("the latency axis has labels, however few RPCs are selected", async (tab)
   }
 });
 
-tabbed("recovery has one colour in tables, charts and ladders, and a legend explains it", async (tab) => {
+tabbed("recovery has one colour in tables, charts and diagrams, and a legend explains it", async (tab) => {
   await choose(tab, lossy);
   await rows(tab);
   const fill = (selector) => tab.locator(selector).first().evaluate((shape) => getComputedStyle(shape).fill);
@@ -316,8 +316,8 @@ tabbed("recovery has one colour in tables, charts and ladders, and a legend expl
   assert.deepEqual(words.map((text) => text.split(" ")[0]), ["call", "server", "RDMA", "RDMA", "reply", "client", "recovery"]);
   assert.ok(words.every((text) => text.length > 30), `${words}`);
   await tab.keyboard.press("s");
-  await tab.waitForSelector("#rpc .ladder .loss");
-  assert.equal(await fill("#rpc .ladder .loss"), colour);
+  await tab.waitForSelector("#rpc .diagram .loss");
+  assert.equal(await fill("#rpc .diagram .loss"), colour);
 });
 
 tabbed("the lines of a cause have one size, charts say when they begin, and a link where it works", async (tab) => {
@@ -381,7 +381,7 @@ tabbed("one RPC is what explain says of it, and its buttons copy", async (tab) =
   assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), copied[0]);
   const steps = expected.steps.map(({ first_frame, last_frame }) => first_frame === last_frame ? `${first_frame}` : `${first_frame}..${last_frame}`);
   assert.equal(copied[0], `frame.number in {${[...new Set(steps)].join(", ")}}`);
-  assert.equal(await tab.locator("#rpc .ladder svg").count(), 1);
+  assert.equal(await tab.locator("#rpc .diagram svg").count(), 1);
   await tab.keyboard.press("Escape");
   await tab.waitForSelector("#rpc", { state: "hidden" });
 });

@@ -74,7 +74,7 @@ export interface Explained {
   /** The rules that the RPC breaks, in the order of the findings. */
   readonly rules: readonly ShownRule[];
   /** HTML of the report; null if the capture holds no packet of the RPC. */
-  readonly ladder: string | null;
+  readonly diagram: string | null;
   /** HTML of the report; null without known phases. */
   readonly phases: string | null;
   /** The files of the capture: the number of the first frame of each, and the name. */

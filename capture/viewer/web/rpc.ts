@@ -1,4 +1,4 @@
-// One RPC: ladder, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
+// One RPC: sequence diagram, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
 import { button, copyText, download, drawing, element } from "./dom";
 import { messageFields } from "./fields";
 import { linkFrames } from "./frames";
@@ -63,7 +63,7 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
     ...(filters.length > 1 ? [element("p", { class: "note" }, `The packets of this RPC are in ${filters.length} files, each with a filter of its own.`)] : []),
     ...phases(explained.phases),
     ...findings(record, explained.rules),
-    ...ladder(explained.ladder),
+    ...diagram(explained.diagram),
     ...messages(explained.messages),
     element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it"),
       element("pre", { tabindex: "0", "aria-label": "Text of the RPC" }, explained.text)),
@@ -104,7 +104,7 @@ function messages(messages: readonly ShownMessage[]): HTMLElement[] {
   return parts.length === 0 ? [] : [element("h3", {}, "Messages"), ...parts];
 }
 
-function ladder(ladder: string | null): HTMLElement[] {
-  if (ladder === null) return [];
-  return [element("h3", {}, "Packets"), drawing(element("div"), ladder)];
+function diagram(diagram: string | null): HTMLElement[] {
+  if (diagram === null) return [];
+  return [element("h3", {}, "Packets"), drawing(element("div"), diagram)];
 }

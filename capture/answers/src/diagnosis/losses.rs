@@ -1,7 +1,7 @@
 //! Losses by direction, and the side of the capture on which the packets were lost.
 //!
-//! A loss is a hole: a packet that the receiver lacks until another copy arrives. Indications of a loss are a negative
-//! acknowledgement, a time-out, or a retransmission whose cause was not captured; several indications of one hole are one
+//! A loss is a gap: a packet that the receiver lacks until another copy arrives. Indications of a loss are a negative
+//! acknowledgement, a time-out, or a retransmission whose cause was not captured; several indications of one gap are one
 //! loss. A sender of InfiniBand also retransmits the packets behind the lost packet, so retransmitted packets are no
 //! measure of loss.
 
@@ -16,7 +16,7 @@ use crate::small_map::SmallMap;
 /// The most directions that are told apart, and the most connections whose losses are counted apart.
 const KEYS: usize = 1000;
 
-/// The most holes of one sender that are told apart.
+/// The most gaps of one sender that are told apart.
 const OPEN: usize = 64;
 
 /// A sender and a receiver.
@@ -61,15 +61,15 @@ struct DirectionLosses {
 /// Losses of one sender on one connection.
 #[derive(Clone, Debug, Default)]
 struct SenderLosses {
-    /// Holes that nothing has filled.
-    open: VecDeque<OpenHole>,
+    /// Gaps that nothing has filled.
+    open: VecDeque<OpenLoss>,
     /// Reported losses of packets of which the capture holds a copy that may have been thrown away.
     reported: u64,
     /// Time-outs after which a packet came again that the capture holds from before.
     timed_out: u64,
     /// The capture lacked a packet that was retransmitted.
     has_replaced: bool,
-    /// The TCP segment that filled a hole last.
+    /// The TCP segment that filled a gap last.
     filled: Option<LastFill>,
     /// The responses to RDMA Read requests that were retransmitted last, one after the other.
     responses: Option<Responses>,
@@ -85,7 +85,7 @@ struct Responses {
     end: u64,
 }
 
-/// A TCP segment that was retransmitted, and filled a hole or a part of one.
+/// A TCP segment that was retransmitted, and filled a gap or a part of one.
 #[derive(Clone, Copy, Debug)]
 struct LastFill {
     place: PacketPlace,
@@ -118,7 +118,7 @@ impl SentAgainPacket {
 
 /// A lost packet that has not come again.
 #[derive(Clone, Copy, Debug)]
-struct OpenHole {
+struct OpenLoss {
     place: PacketPlace,
     /// The receiver reported the packet as missing.
     is_reported: bool,
@@ -132,7 +132,7 @@ struct OpenHole {
     is_again: bool,
 }
 
-impl OpenHole {
+impl OpenLoss {
     const fn new(place: PacketPlace, is_reported: bool, missing: Option<MissingPacket>) -> Self {
         Self { place, is_reported, missing, times: 1, is_retransmission: false, is_again: false }
     }
@@ -189,13 +189,13 @@ impl Losses {
         {
             return;
         }
-        self.lost(connection, direction, OpenHole::new(place, is_reported, recovered.missing));
+        self.lost(connection, direction, OpenLoss::new(place, is_reported, recovered.missing));
     }
 
-    fn lost(&mut self, connection: u32, direction: FromTo, hole: OpenHole) {
+    fn lost(&mut self, connection: u32, direction: FromTo, gap: OpenLoss) {
         let key = (connection, direction);
         if let Some(sender) = self.senders.value(key, KEYS)
-            && !sender.lost(hole)
+            && !sender.lost(gap)
         {
             return;
         }
@@ -205,11 +205,11 @@ impl Losses {
     }
 
     fn sent_again(&mut self, connection: u32, direction: FromTo, packet: SentAgainPacket) {
-        let hole = self.senders.get_mut(&(connection, direction)).and_then(|sender| sender.sent_again(packet));
+        let gap = self.senders.get_mut(&(connection, direction)).and_then(|sender| sender.sent_again(packet));
         if let Some(losses) = self.direction(direction) {
             losses.again += 1;
-            if let Some(hole) = hole {
-                losses.fill(hole, packet.is_replaced);
+            if let Some(gap) = gap {
+                losses.fill(gap, packet.is_replaced);
             }
         }
     }
@@ -294,18 +294,18 @@ impl Losses {
 impl SenderLosses {
     /// Takes an indication that the packet at a place was lost, which the receiver may have reported. Returns false if an earlier indication is of the
     /// same loss.
-    fn lost(&mut self, mut new: OpenHole) -> bool {
+    fn lost(&mut self, mut new: OpenLoss) -> bool {
         let filled = self.filled.filter(|filled| filled.place.sender == new.place.sender);
-        // A segment may fill the beginning of a hole only.
+        // A segment may fill the beginning of a gap only.
         if filled.is_some_and(|filled| filled.end == new.place.number) {
             return false;
         }
         new.is_again = filled.is_some_and(|filled| filled.place == new.place);
-        if let Some(hole) = self.open.iter_mut().find(|hole| hole.place == new.place) {
-            let is_another = std::mem::take(&mut hole.is_retransmission);
-            hole.is_reported |= new.is_reported;
-            hole.missing = hole.missing.or(new.missing);
-            hole.times += u64::from(is_another);
+        if let Some(gap) = self.open.iter_mut().find(|gap| gap.place == new.place) {
+            let is_another = std::mem::take(&mut gap.is_retransmission);
+            gap.is_reported |= new.is_reported;
+            gap.missing = gap.missing.or(new.missing);
+            gap.times += u64::from(is_another);
             return is_another;
         }
         if self.open.len() == OPEN {
@@ -343,14 +343,14 @@ impl SenderLosses {
         self.responses.zip(self.asked).is_some_and(is_due)
     }
 
-    /// Takes a retransmitted packet: all holes before the packet were retransmitted, too.
+    /// Takes a retransmitted packet: all gaps before the packet were retransmitted, too.
     fn go_on(&mut self, place: PacketPlace) {
-        let is_before = |hole: &&mut OpenHole| hole.place.sender == place.sender && hole.place.number < place.number;
-        self.open.iter_mut().filter(is_before).for_each(|hole| hole.is_retransmission = true);
+        let is_before = |gap: &&mut OpenLoss| gap.place.sender == place.sender && gap.place.number < place.number;
+        self.open.iter_mut().filter(is_before).for_each(|gap| gap.is_retransmission = true);
     }
 
-    /// Takes a retransmitted packet. Returns the hole filled by the packet.
-    fn sent_again(&mut self, packet: SentAgainPacket) -> Option<OpenHole> {
+    /// Takes a retransmitted packet. Returns the gap filled by the packet.
+    fn sent_again(&mut self, packet: SentAgainPacket) -> Option<OpenLoss> {
         let SentAgainPacket { place, end, is_replaced, is_response, goes_back } = packet;
         if goes_back {
             self.go_on(place);
@@ -360,13 +360,13 @@ impl SenderLosses {
             self.respond(place);
         }
         self.filled = end.map(|end| LastFill { place, end });
-        let index = self.open.iter().position(|hole| hole.place == place)?;
-        let hole = self.open.remove(index)?;
-        if !is_replaced && hole.missing.is_none() {
-            let count = if hole.is_reported { &mut self.reported } else { &mut self.timed_out };
+        let index = self.open.iter().position(|gap| gap.place == place)?;
+        let gap = self.open.remove(index)?;
+        if !is_replaced && gap.missing.is_none() {
+            let count = if gap.is_reported { &mut self.reported } else { &mut self.timed_out };
             *count += 1;
         }
-        Some(hole)
+        Some(gap)
     }
 }
 
@@ -382,14 +382,14 @@ impl DirectionLosses {
         if !sender.has_replaced && sender.reported == 1 {
             self.behind_capture += 1;
         }
-        sender.open.iter().for_each(|hole| self.leave(*hole));
+        sender.open.iter().for_each(|gap| self.leave(*gap));
     }
 
     /// Counts the side of a loss whose packet came again; `is_replaced` is true if the capture lacked the packet.
-    fn fill(&mut self, hole: OpenHole, is_replaced: bool) {
-        match (is_replaced, hole.missing) {
-            (true, _) if hole.is_again => {}
-            (true, _) => self.before_capture += hole.times,
+    fn fill(&mut self, gap: OpenLoss, is_replaced: bool) {
+        match (is_replaced, gap.missing) {
+            (true, _) if gap.is_again => {}
+            (true, _) => self.before_capture += gap.times,
             // Another copy may be lost on another side.
             (false, Some(MissingPacket::ThrownAway)) => self.before_capture += 1,
             (false, Some(MissingPacket::Captured)) => self.behind_capture += 1,
@@ -399,10 +399,10 @@ impl DirectionLosses {
         }
     }
 
-    /// Counts a hole that the receiver had reported and nothing filled. If the packets behind the hole did not come again, the
+    /// Counts a gap that the receiver had reported and nothing filled. If the packets behind the gap did not come again, the
     /// missing packet may have been late.
-    fn leave(&mut self, hole: OpenHole) {
-        if hole.missing.is_some() && !hole.is_retransmission && hole.times == 1 {
+    fn leave(&mut self, gap: OpenLoss) {
+        if gap.missing.is_some() && !gap.is_retransmission && gap.times == 1 {
             self.disorder();
         }
     }
@@ -648,20 +648,20 @@ mod tests {
         );
     }
 
-    /// The receiver reports the hole, and no answer to that comes in time.
+    /// The receiver reports the gap, and no answer to that comes in time.
     #[test]
-    fn several_signs_of_one_hole_are_one_loss() {
+    fn several_signs_of_one_gap_are_one_loss() {
         for events in [
             &[(CLIENT, 5, NAK), (SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)][..],
             &[(CLIENT, 5, NAK), (CLIENT, 5, NAK), (SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)],
-            // Another hole is reported meanwhile, and filled first.
+            // Another gap is reported meanwhile, and filled first.
             &[(CLIENT, 5, NAK), (CLIENT, 9, NAK), (SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN), (SERVER, 9, AGAIN)],
         ] {
-            let holes = events.iter().filter(|(.., kind)| *kind == AGAIN).count() as u64;
+            let gaps = events.iter().filter(|(.., kind)| *kind == AGAIN).count() as u64;
             let found = losses(events, true);
-            assert!(found[0].starts_with(&format!("{} (", losses_of(holes))), "{found:?}");
+            assert!(found[0].starts_with(&format!("{} (", losses_of(gaps))), "{found:?}");
             assert!(
-                found[1].ends_with(&format!("{} between the capture point and LID 1.", losses_of(holes))),
+                found[1].ends_with(&format!("{} between the capture point and LID 1.", losses_of(gaps))),
                 "{found:?}"
             );
         }
@@ -682,11 +682,11 @@ mod tests {
         }
     }
 
-    /// A segment may fill only the beginning of a hole. If the segment is retransmitted once more, either that copy was lost or the acknowledgement.
+    /// A segment may fill only the beginning of a gap. If the segment is retransmitted once more, either that copy was lost or the acknowledgement.
     #[test]
-    fn a_hole_that_tcp_fills_in_parts_is_one_loss() {
+    fn a_gap_that_tcp_fills_in_parts_is_one_loss() {
         let mut sender = SenderLosses::default();
-        let hole = |place, is_reported| OpenHole::new(PacketPlace { sender: SERVER, number: place }, is_reported, None);
+        let gap = |place, is_reported| OpenLoss::new(PacketPlace { sender: SERVER, number: place }, is_reported, None);
         let again = |end| SentAgainPacket {
             place: PacketPlace { sender: SERVER, number: 100 },
             end: Some(end),
@@ -694,10 +694,10 @@ mod tests {
             is_response: false,
             goes_back: false,
         };
-        assert!(sender.lost(hole(100, true)));
-        assert!(sender.sent_again(again(180)).is_some_and(|hole| !hole.is_again));
-        assert!(!sender.lost(hole(180, true)), "the rest of it");
-        assert!(sender.lost(hole(100, false)));
+        assert!(sender.lost(gap(100, true)));
+        assert!(sender.sent_again(again(180)).is_some_and(|gap| !gap.is_again));
+        assert!(!sender.lost(gap(180, true)), "the rest of it");
+        assert!(sender.lost(gap(100, false)));
         let mut losses = DirectionLosses::default();
         losses.fill(sender.sent_again(again(300)).unwrap(), true);
         assert_eq!((losses.before_capture, losses.behind_capture), (0, 0), "on an unknown side");
@@ -719,7 +719,7 @@ mod tests {
         let direction = FromTo { from: CLIENT, to: SERVER };
         let place = PacketPlace { sender: CLIENT, number: 1 };
         for connection in 0..2 * KEYS as u32 {
-            losses.lost(connection, direction, OpenHole::new(place, true, None));
+            losses.lost(connection, direction, OpenLoss::new(place, true, None));
             let packet = SentAgainPacket { place, end: None, is_replaced: true, is_response: false, goes_back: false };
             losses.sent_again(connection, direction, packet);
         }

@@ -1,6 +1,6 @@
 //! Single RPCs with all known details: packets, times, messages, arguments, and broken rules.
 
-pub(super) mod ladder;
+pub(super) mod diagram;
 mod record;
 mod text;
 

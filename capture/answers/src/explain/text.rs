@@ -1,11 +1,11 @@
-//! An RPC in sections of text: a ladder, where the time went, what was asked for, what is wrong, the messages.
+//! An RPC in sections of text: a sequence diagram, where the time went, what was asked for, what is wrong, the messages.
 
 use std::io;
 
 use anstyle::Style;
 use rpcrdma_dissector::{Files, OperationArguments, Phase, Recovered, Transaction};
 
-use super::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use super::diagram::{Arrow, DiagramStep, DiagramStepKind, diagram_steps, notes};
 use super::{ExplainedRpc, TryPlace};
 use crate::called::{called_within, ended, nfs_status};
 use crate::file_names::{FileNames, escaped, hash, server};
@@ -19,7 +19,7 @@ use crate::tries::try_end;
 
 /// The fewest columns that there is room in, and the most that are of use.
 const WIDTHS: core::ops::RangeInclusive<usize> = 80..=120;
-/// Columns of the milliseconds in a ladder.
+/// Columns of the milliseconds in a sequence diagram.
 const MILLISECONDS: usize = 11;
 /// Columns of the name of a phase.
 const NAMES: usize = 12;
@@ -41,7 +41,7 @@ pub fn lines(
     let mut sections = Sections { out, files, width, colour };
     sections.heading(&rpc.transaction)?;
     sections.one_of_tries(rpc)?;
-    sections.ladder(rpc)?;
+    sections.diagram(rpc)?;
     sections.waiting(&rpc.transaction)?;
     sections.time(&rpc.transaction)?;
     sections.operations(&rpc.transaction, names)?;
@@ -110,12 +110,12 @@ impl<W: io::Write> Sections<'_, W> {
         self.paragraph(DIM, 2, &call.last_steps(self.files))
     }
 
-    fn ladder(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
-        let rungs = rungs(&rpc.transaction);
-        if rungs.is_empty() {
+    fn diagram(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
+        let steps = diagram_steps(&rpc.transaction);
+        if steps.is_empty() {
             return Ok(());
         }
-        let widest = rungs.iter().map(|rung| rung.frames().chars().count()).max().unwrap_or_default();
+        let widest = steps.iter().map(|step| step.frames().chars().count()).max().unwrap_or_default();
         let frames = widest.max("frames".len());
         let inner = self.width.saturating_sub(frames + 2 * MILLISECONDS + 4);
         writeln!(self.out)?;
@@ -126,24 +126,24 @@ impl<W: io::Write> Sections<'_, W> {
         line.write(self.out)?;
         let latency = rpc.transaction.latency().unwrap_or(u64::MAX);
         let mut places = Vec::new();
-        for (index, rung) in rungs.iter().enumerate() {
+        for (index, step) in steps.iter().enumerate() {
             let mut line = self.line();
-            line.print(DIM, format_args!("{:>frames$}", rung.frames()));
-            line.print(PLAIN, format_args!("{:>MILLISECONDS$}", Milliseconds(rung.at)));
-            let since = if index == 0 { String::new() } else { Milliseconds(rung.since).to_string() };
+            line.print(DIM, format_args!("{:>frames$}", step.frames()));
+            line.print(PLAIN, format_args!("{:>MILLISECONDS$}", Milliseconds(step.at)));
+            let since = if index == 0 { String::new() } else { Milliseconds(step.since).to_string() };
             // A tenth of the latency is where the time went.
-            let style = if rung.since >= latency / 10 && rung.since > 0 { WARNING } else { DIM };
+            let style = if step.since >= latency / 10 && step.since > 0 { WARNING } else { DIM };
             line.print(style, format_args!("{since:>MILLISECONDS$}"));
             line.push(DIM, "  │");
-            push_arrow(&mut line, rung, inner);
+            push_arrow(&mut line, step, inner);
             line.push(DIM, "│");
             line.write(self.out)?;
-            places.extend(self.files.place(rung.first.frame).filter(|_| index == 0 || index + 1 == rungs.len()));
+            places.extend(self.files.place(step.first.frame).filter(|_| index == 0 || index + 1 == steps.len()));
         }
         if !places.is_empty() {
             self.paragraph(DIM, 0, &format!("files of the first and last frame: {}", places.join(", ")))?;
         }
-        for note in notes(&rungs) {
+        for note in notes(&steps) {
             self.paragraph(DIM, 0, note)?;
         }
         self.after(rpc)
@@ -243,17 +243,17 @@ impl<W: io::Write> Sections<'_, W> {
 }
 
 /// Draws the arrow of a line from one end to the other, or a statement of one end.
-fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
-    let style = match rung.kind {
-        RungKind::Message if rung.arrow == Arrow::Right => CALL,
-        RungKind::Message => REPLY,
-        RungKind::Data => CHUNK,
-        RungKind::Acknowledgement | RungKind::LeftOut => DIM,
-        RungKind::Loss => WARNING,
+fn push_arrow(line: &mut Line, step: &DiagramStep, inner: usize) {
+    let style = match step.kind {
+        DiagramStepKind::Message if step.arrow == Arrow::Right => CALL,
+        DiagramStepKind::Message => REPLY,
+        DiagramStepKind::Data => CHUNK,
+        DiagramStepKind::Acknowledgement | DiagramStepKind::LeftOut => DIM,
+        DiagramStepKind::Loss => WARNING,
     };
-    let label = rung.label_within(inner.saturating_sub(4));
+    let label = step.label_within(inner.saturating_sub(4));
     let rest = inner.saturating_sub(label.chars().count() + 3);
-    let drawn = match rung.arrow {
+    let drawn = match step.arrow {
         Arrow::Right => format!(" {label} {}▶", "─".repeat(rest)),
         Arrow::Left => format!("◀{} {label} ", "─".repeat(rest)),
         Arrow::ClientSilent => format!(" {label:<width$}", width = inner.saturating_sub(1)),

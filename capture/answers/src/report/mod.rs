@@ -4,8 +4,8 @@
 //! in the page, and the page can be read without a script: the script sorts tables and magnifies charts.
 
 mod charts;
+mod diagrams;
 mod findings;
-mod ladders;
 mod page;
 mod series;
 mod table;
@@ -22,15 +22,15 @@ use crate::pending::Pending;
 use crate::slow::Slowest;
 use crate::stats::{Histogram, Latency, Statistics, Stats};
 use crate::top::{Top, TopBy, TopReport};
+use diagrams::Diagrams;
 use findings::FindingsByPeer;
-use ladders::Ladders;
 pub use series::{AnsweredRpc, TimeSeries, granted};
 
-/// Draws an RPC as a ladder: an HTML element `details` with a drawing in SVG, in the classes of the
+/// Draws an RPC as a sequence diagram: an HTML element `details` with a drawing in SVG, in the classes of the
 /// report's style sheet. All text of the capture is escaped. Returns `None` if the capture holds no packet of the RPC.
 #[must_use]
-pub fn ladder(transaction: &Transaction, files: &Files) -> Option<String> {
-    ladders::Drawn::new(transaction, files, || None).map(|drawn| drawn.markup)
+pub fn sequence_diagram(transaction: &Transaction, files: &Files) -> Option<String> {
+    diagrams::Drawn::new(transaction, files, || None).map(|drawn| drawn.markup)
 }
 
 /// Draws the charts of the report's time line: HTML elements `figure`, each with a title, a legend and a drawing in SVG.
@@ -93,7 +93,7 @@ pub struct CaptureReport {
     series: TimeSeries,
     latencies: Histogram,
     slowest: Slowest,
-    ladders: Ladders,
+    diagrams: Diagrams,
     slowest_one: Option<verdict::SlowestOne>,
     pending: Pending,
     findings: FindingsByPeer,
@@ -115,7 +115,7 @@ struct Finished<'a> {
     latency: Option<Latency>,
     /// Rows of a table.
     slowest: Vec<u8>,
-    ladders: &'a Ladders,
+    diagrams: &'a Diagrams,
     slowest_one: Option<verdict::SlowestOne>,
     pending: Vec<super::pending::PendingCall>,
     pending_left_out: u64,
@@ -148,7 +148,7 @@ impl CaptureReport {
             series: TimeSeries::default(),
             latencies: Histogram::default(),
             slowest: Slowest::new(SLOWEST, 0),
-            ladders: Ladders::default(),
+            diagrams: Diagrams::default(),
             slowest_one: None,
             pending: Pending::default(),
             findings: FindingsByPeer::default(),
@@ -223,7 +223,7 @@ impl CaptureReport {
         let [.., by_name] = &self.tops;
         let file = || by_name.names.of_transaction(transaction, &arguments);
         verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
-        self.ladders.draw_rpc(transaction, &arguments, &causes.greatest, files, &by_name.names);
+        self.diagrams.draw_rpc(transaction, &arguments, &causes.greatest, files, &by_name.names);
         self.slowest.add_rpc(transaction, |out| page::slowest_row(out, transaction, files))
     }
 
@@ -265,7 +265,7 @@ impl CaptureReport {
             series: &self.series,
             latency: Latency::new(&self.latencies),
             slowest: rows,
-            ladders: &self.ladders,
+            diagrams: &self.diagrams,
             slowest_one: self.slowest_one,
             pending,
             pending_left_out,

@@ -6,11 +6,11 @@ use std::io;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rpcrdma_dissector::{Files, Found, Half, Side, Transaction};
 
+use super::diagrams::Diagrams;
 use super::findings::PeerFinding;
-use super::ladders::Ladders;
 use super::table::{PageColumn, row, table, table_of};
 use super::verdict::{no_finding, no_pending, sentences};
-use super::{Finished, charts, ladders};
+use super::{Finished, charts, diagrams};
 use crate::called::ended;
 use crate::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
 use crate::format::column::{Amount, Unit};
@@ -124,7 +124,7 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
                         @for sentence in &cause.evidence { p { (sentence) } }
                         (shown_by(cause))
                         a href={ "#" (shown_in(cause.cause)) } { "Show it" }
-                        @if let Some(drawn) = finished.ladders.of_cause(cause.cause) {
+                        @if let Some(drawn) = finished.diagrams.of_cause(cause.cause) {
                             " " a href={ "#" (drawn.id) } {
                                 @if cause.cause == "errors" { "The first of them" } @else { "The RPC with most of it" }
                             }
@@ -192,7 +192,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
     let least = latencies().map(|latency| latency.min_ns).min().unwrap_or(1);
     let scale = least..=latencies().map(|latency| latency.max_ns).max().unwrap_or(1);
-    let columns = operation_columns(finished.ladders, &scale, all);
+    let columns = operation_columns(finished.diagrams, &scale, all);
     html! {
         (table("RPCs by operation, those that took the most time first", &columns, procedures.iter().copied()))
         p.note {
@@ -208,18 +208,18 @@ fn operations(finished: &Finished<'_>) -> Markup {
 
 /// The columns of the operations: those of `stats`, and how the latencies are spread.
 fn operation_columns<'a>(
-    ladders: &'a Ladders,
+    diagrams: &'a Diagrams,
     scale: &'a RangeInclusive<u64>,
     all: u64,
 ) -> [PageColumn<'a, ProcedureStatistics>; 11] {
     let [name, calls, _, failed, read, write, _, median, p99, slowest] = columns::of_procedures().map(PageColumn::from);
-    let ladder = |row: &ProcedureStatistics| ladders.find(|drawn| drawn.operation == row.operation);
+    let diagram = |row: &ProcedureStatistics| diagrams.find(|drawn| drawn.operation == row.operation);
     let spread = move |row: &ProcedureStatistics| match &row.latency {
         Some(latency) => charts::spread(latency, scale),
         None => html! { "not known" },
     };
     [
-        name.of_row_headings().linked(ladder),
+        name.of_row_headings().linked(diagram),
         calls,
         failed,
         read,
@@ -242,7 +242,7 @@ fn tops(finished: &Finished<'_>) -> Markup {
         @for (top, caption) in finished.tops.iter().zip(["client", "server", "name of file"]) {
             (table(
                 &format!("RPCs by {caption}, those that took the most time first"),
-                &top_columns(top, finished.ladders),
+                &top_columns(top, finished.diagrams),
                 &top.lines(),
             ))
         }
@@ -254,12 +254,12 @@ fn tops(finished: &Finished<'_>) -> Markup {
 }
 
 /// The columns of `top`, the keys first, and the time.
-fn top_columns<'a>(report: &TopReport, ladders: &'a Ladders) -> [PageColumn<'a, TopLine<'a>>; 10] {
+fn top_columns<'a>(report: &TopReport, diagrams: &'a Diagrams) -> [PageColumn<'a, TopLine<'a>>; 10] {
     let by = report.by;
     let [calls, unanswered, failed, read, written, median, p99, share, key] =
         top::columns(by, Screen::default()).map(PageColumn::from);
     let time = PageColumn::number("time", Unit::Time, |row: &TopLine<'a>| row.counts.time().into());
-    let key = key.of_row_headings().linked(move |row| ladders.find(|drawn| drawn.is_about(by, &row.key)));
+    let key = key.of_row_headings().linked(move |row| diagrams.find(|drawn| drawn.is_about(by, &row.key)));
     [key, calls, unanswered, failed, read, written, time, share, median, p99]
 }
 
@@ -283,7 +283,7 @@ fn slowest_columns<'a>(files: &'a Files) -> [PageColumn<'a, SlowLine<'a>>; 7] {
             html! { (content) @for (_, note) in ended(row.transaction) { " " em { (note) } } }
         }),
         ends,
-        xid.with_content(|row, content| html! { a href={ "#" (ladders::id(row.transaction)) } { (content) } }),
+        xid.with_content(|row, content| html! { a href={ "#" (diagrams::id(row.transaction)) } { (content) } }),
         call.with_content(move |row, content| placed(&row.transaction.call, content)),
         reply.with_content(move |row, content| placed(&row.transaction.reply, content)),
         phases.with_content(|row, _| drawn_phases(row.transaction)),
@@ -314,7 +314,7 @@ fn slowest(finished: &Finished<'_>) -> Markup {
             "A line is a packet, or several in a row that did the same: frames, milliseconds since the first packet of the RPC, "
             "and since the line before."
         }
-        (finished.ladders.of_answered())
+        (finished.diagrams.of_answered())
     }
 }
 
@@ -326,25 +326,25 @@ fn hung(finished: &Finished<'_>) -> Markup {
     }
     let lines: Vec<_> = calls.iter().take(ROWS).map(|call| PendingLine { call, end: finished.end }).collect();
     html! {
-        (table("Calls without a reply, the oldest first", &hung_columns(finished.ladders), &lines))
+        (table("Calls without a reply, the oldest first", &hung_columns(finished.diagrams), &lines))
         (left_out(calls.len(), finished.pending_left_out, "calls"))
         (repeated)
         h3 { "What the ends sent each other for the oldest" }
-        (finished.ladders.of_unanswered())
+        (finished.diagrams.of_unanswered())
     }
 }
 
 /// The columns of `pending`, and the lines below a call.
-fn hung_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PendingLine<'a>>; 6] {
+fn hung_columns<'a>(diagrams: &'a Diagrams) -> [PageColumn<'a, PendingLine<'a>>; 6] {
     let [age, frame, _, xid, called] = pending::columns().map(PageColumn::from);
-    let ladder = |call: &PendingCall| ladders.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
+    let diagram = |call: &PendingCall| diagrams.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
     [
         age,
         called,
         PageColumn::new("from → to", |row: &PendingLine<'a>| {
             html! { (row.call.from) " → " (row.call.to) }
         }),
-        xid.linked(move |row| ladder(row.call)),
+        xid.linked(move |row| diagram(row.call)),
         frame,
         PageColumn::new("who owes what", |row: &PendingLine<'a>| html! { (row.call.owed()) }),
     ]
@@ -356,17 +356,17 @@ fn rules(finished: &Finished<'_>) -> Markup {
         return html! { p { (no_finding(finished)) } };
     }
     html! {
-        (table("Broken rules, by who broke them", &rule_columns(finished.ladders), findings.iter().copied().take(ROWS)))
+        (table("Broken rules, by who broke them", &rule_columns(finished.diagrams), findings.iter().copied().take(ROWS)))
         (left_out(findings.len(), finished.findings.left_out, "findings"))
     }
 }
 
 /// Severity and rule as `check` has them, and the end that broke the rule.
-fn rule_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PeerFinding>; 6] {
+fn rule_columns<'a>(diagrams: &'a Diagrams) -> [PageColumn<'a, PeerFinding>; 6] {
     let [_, _, _, severity, rule] =
         findings::text::columns().map(|column| PageColumn::of_part(column, |row: &PeerFinding| &row.first));
-    let ladder = |Found { stamp, connection, xid, .. }: &Found| {
-        xid.and_then(|xid| ladders.find(|drawn| drawn.is_rpc(*connection, xid, stamp.frame)))
+    let diagram = |Found { stamp, connection, xid, .. }: &Found| {
+        xid.and_then(|xid| diagrams.find(|drawn| drawn.is_rpc(*connection, xid, stamp.frame)))
     };
     [
         severity.of_class(|row| row.first.severity.name()),
@@ -376,7 +376,7 @@ fn rule_columns<'a>(ladders: &'a Ladders) -> [PageColumn<'a, PeerFinding>; 6] {
         }),
         PageColumn::number("times", Unit::Count, |row: &PeerFinding| row.count.into()),
         PageColumn::number("first frame", Unit::Frame, |row: &PeerFinding| row.first.stamp.frame.into())
-            .linked(move |row| ladder(&row.first)),
+            .linked(move |row| diagram(&row.first)),
         PageColumn::new("what it says", |row: &PeerFinding| explained(&row.first)),
     ]
 }

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::ladders::Drawn;
+use super::diagrams::Drawn;
 use crate::format::column::{Align, Amount, Cell, Column, Unit};
 
 /// Columns of the screen for a cell of text.
@@ -79,9 +79,9 @@ impl<'a, R: 'a> PageColumn<'a, R> {
         Self { cell, ..self }
     }
 
-    /// The same column, whose cells lead to the ladder of an RPC, if there is one.
-    pub(super) fn linked(self, ladder: impl Fn(&R) -> Option<&'a Drawn> + 'a) -> Self {
-        self.with_content(move |row, content| match ladder(row) {
+    /// The same column, whose cells lead to the sequence diagram of an RPC, if there is one.
+    pub(super) fn linked(self, diagram: impl Fn(&R) -> Option<&'a Drawn> + 'a) -> Self {
+        self.with_content(move |row, content| match diagram(row) {
             Some(drawn) => html! { a href={ "#" (drawn.id) } { (content) } },
             None => content,
         })

@@ -211,7 +211,7 @@ struct RecoveryObject<'a> {
     causes_not_seen: u64,
     /// Retransmitted packets.
     retransmitted_packets: u64,
-    /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
+    /// Negative acknowledgements; for TCP, gaps that duplicate acknowledgements reported.
     naks: u64,
     /// "Receiver not ready".
     rnr_naks: u64,

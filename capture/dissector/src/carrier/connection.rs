@@ -202,7 +202,7 @@ pub struct Counts {
     /// Packets that came before one with a smaller number, and acknowledgements captured before the acknowledged
     /// packets.
     pub early: u64,
-    /// Holes that this end reported, by negative acknowledgement or by TCP's duplicate acknowledgements.
+    /// Gaps that this end reported, by negative acknowledgement or by TCP's duplicate acknowledgements.
     pub sequence_errors: u64,
     /// "Receiver not ready", sent by this end.
     pub not_ready: u64,

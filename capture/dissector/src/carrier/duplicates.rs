@@ -20,7 +20,7 @@ use foldhash::fast::FixedState;
 use super::operation::{Origin, Side, Stamp};
 use super::recovery::{SILENCE, TIMER};
 use crate::file::Time;
-use crate::link::Sighting;
+use crate::link::PacketObservation;
 
 /// Packets that are remembered, in sets of four: more than pass before a duplicate comes.
 const SETS: usize = 1 << 11;
@@ -42,7 +42,7 @@ const ENOUGH: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketCapture {
     pub(crate) stamp: Stamp,
-    pub(crate) sighting: Sighting,
+    pub(crate) observation: PacketObservation,
 }
 
 /// Sender of a packet, and the capture of the packet.
@@ -134,9 +134,16 @@ pub(super) struct Duplicates {
 impl RecentPackets {
     /// Returns a digest of what all copies of a packet have in common: words of the headers, and octets after them.
     #[inline]
-    pub(super) fn digest(&self, key: u64, from: Side, words: [u64; 3], rest: &[u8], sighting: Sighting) -> u64 {
+    pub(super) fn digest(
+        &self,
+        key: u64,
+        from: Side,
+        words: [u64; 3],
+        rest: &[u8],
+        observation: PacketObservation,
+    ) -> u64 {
         let mut hasher = self.state.build_hasher();
-        hasher.write_u64(key << 17 | u64::from(from == Side::Passive) << 16 | u64::from(sighting.identification));
+        hasher.write_u64(key << 17 | u64::from(from == Side::Passive) << 16 | u64::from(observation.identification));
         words.iter().for_each(|word| hasher.write_u64(*word));
         if !rest.is_empty() {
             hasher.write(rest);
@@ -191,7 +198,8 @@ impl RecentPacket {
     /// The next packet of this `end`.
     #[inline]
     fn new(content: u64, captured: PacketCapture, end: &mut Duplicates) -> Self {
-        let PacketCapture { stamp: Stamp { time, .. }, sighting: Sighting { identification, point, .. } } = captured;
+        let PacketCapture { stamp: Stamp { time, .. }, observation: PacketObservation { identification, point, .. } } =
+            captured;
         end.send(identification);
         Self { content, time, points: [point; 2], number: end.packets, copies: 0, earlier: None }
     }
@@ -205,7 +213,8 @@ impl RecentPacket {
         others: impl Fn() -> Duplicates,
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
-        let PacketCapture { stamp: Stamp { time, .. }, sighting: Sighting { identification, point, .. } } = captured;
+        let PacketCapture { stamp: Stamp { time, .. }, observation: PacketObservation { identification, point, .. } } =
+            captured;
         let age = time.0.abs_diff(self.time.0);
         let is_elsewhere = !self.points.contains(&point);
         let earlier = self.earlier.filter(|earlier| {

@@ -127,7 +127,7 @@ pub(crate) struct Backfill {
 
 impl Backfill {
     /// Returns true if the segment fills a gap of the receiver, which may have nothing of the later octets.
-    pub(crate) const fn is_filling_hole(self) -> bool {
+    pub(crate) const fn is_filling_gap(self) -> bool {
         self.is_missing || self.is_again && (self.is_filling || self.is_timed_out)
     }
 }

@@ -33,11 +33,11 @@ mod mpls;
 mod neighbour;
 mod network;
 mod nflog;
+mod observation;
 mod other;
 mod ppi;
 mod pppoe;
 mod protocol;
-mod sighting;
 mod tcp;
 mod tzsp;
 mod udp;
@@ -57,18 +57,18 @@ pub use mirror::{MirrorEncapsulation, MirrorSession};
 pub use neighbour::MacAddress;
 pub(crate) use neighbour::{AddressMove, Neighbours};
 pub use network::Network;
+pub(crate) use observation::PacketObservation;
 pub use other::Other;
-pub(crate) use sighting::Sighting;
 pub use tcp::TcpSegment;
 pub(crate) use udp::Udp;
 
 /// Content of a captured frame, and how the frame was captured.
-pub(crate) struct Sighted<'a> {
+pub(crate) struct ObservedFrame<'a> {
     pub(crate) content: Content<'a>,
     /// The network layer of the content.
     pub(crate) network: Network<'a>,
-    /// Sighting of the innermost packet.
-    pub(crate) sighting: Sighting,
+    /// Observation of the innermost packet.
+    pub(crate) observation: PacketObservation,
     /// Mirror session of the frame, if an encapsulation numbers sessions.
     pub(crate) session: Option<MirrorSession>,
 }
@@ -89,7 +89,7 @@ pub fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
 /// Returns true if the packet is inside an encapsulation.
 #[must_use]
 pub fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
-    let innermost = sighted(frame).network;
+    let innermost = observe_frame(frame).network;
     (innermost, innermost != network(frame))
 }
 
@@ -97,16 +97,18 @@ pub fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
 #[inline]
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {
-    sighted(frame).content
+    observe_frame(frame).content
 }
 
 /// Decodes `frame`, and notes the marks of its capture.
 #[inline]
-pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
+pub(crate) fn observe_frame<'a>(frame: &Frame<'a>) -> ObservedFrame<'a> {
     let network = network(frame);
     match content(network) {
         Content::Other(_) => inside(network, frame.data),
-        content => Sighted { content, network, sighting: Sighting::new(&network, frame.data), session: None },
+        content => {
+            ObservedFrame { content, network, observation: PacketObservation::new(&network, frame.data), session: None }
+        }
     }
 }
 
@@ -127,12 +129,12 @@ fn content(network: Network<'_>) -> Content<'_> {
 /// Looks for a packet in the encapsulations of a frame of these octets.
 #[cold]
 #[inline(never)]
-fn inside<'a>(network: Network<'a>, frame: &[u8]) -> Sighted<'a> {
+fn inside<'a>(network: Network<'a>, frame: &[u8]) -> ObservedFrame<'a> {
     let innermost = innermost(network);
     let content = match content(innermost.network) {
         Content::Other(other::FRAGMENT) if innermost.is_inside => Content::Other(other::INNER_FRAGMENT),
         content => content,
     };
     let (network, session) = (innermost.network, innermost.session);
-    Sighted { content, network, sighting: Sighting::new(&network, frame), session }
+    ObservedFrame { content, network, observation: PacketObservation::new(&network, frame), session }
 }

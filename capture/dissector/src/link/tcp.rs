@@ -84,7 +84,7 @@ impl<'a> TcpSegment<'a> {
     /// Returns the last gap that a selective acknowledgement reports (RFC 2018 section 3): the number of the first
     /// missing octet, and of the first octet after the gap.
     #[must_use]
-    pub fn last_hole(&self) -> Option<[u32; 2]> {
+    pub fn last_gap(&self) -> Option<[u32; 2]> {
         let acknowledged = self.acknowledges?;
         let mut options = self.options;
         loop {
@@ -189,7 +189,7 @@ mod tests {
             let mut octets = HEADER[..20].to_vec();
             octets[12] = ((20 + options.len()) as u8 / 4) << 4;
             octets.extend(&options);
-            assert_eq!(decode(&octets, octets.len()).unwrap().last_hole(), expected, "{options:?}");
+            assert_eq!(decode(&octets, octets.len()).unwrap().last_gap(), expected, "{options:?}");
         }
     }
 

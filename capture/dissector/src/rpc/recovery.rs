@@ -40,7 +40,7 @@ pub struct Recovery {
     pub retransmitted_packets: u64,
     /// Frame of the first retransmitted packet.
     pub resent_from: Option<u64>,
-    /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
+    /// Negative acknowledgements; for TCP, gaps that duplicate acknowledgements reported.
     pub naks: u64,
     /// "Receiver not ready".
     pub rnr_naks: u64,

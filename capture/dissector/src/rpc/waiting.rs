@@ -192,7 +192,7 @@ pub enum OwedUnknown {
     TwoClocks,
     /// The reply was sent once. Packets or octets before the reply's end were lost, or came out of order, and the
     /// capture does not show that the requester has got these.
-    HoleReported,
+    GapReported,
     /// The responder retransmitted data of the reply by RDMA Write, and the requester never acknowledged the data.
     WriteArrival,
     /// Another waiting call advertised the same memory, so the call for which data was moved is unknown.
@@ -265,7 +265,7 @@ impl fmt::Display for OwedUnknown {
             Self::DirectionMissing => "the capture holds no packet of the end that was called",
             Self::Missed => "the reply may be in packets that are missing from the capture",
             Self::TwoClocks => "the capture is by two clocks, and may hold the reply before the call",
-            Self::HoleReported => "octets before the end of the reply were lost or late, and may not have come yet",
+            Self::GapReported => "octets before the end of the reply were lost or late, and may not have come yet",
             Self::WriteArrival => "RDMA Writes were retransmitted, and never acknowledged",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",

@@ -17,10 +17,10 @@
 use std::collections::VecDeque;
 
 use super::credit_account::CreditAccount;
-use super::gaps::{Evidence, Filled, Holes};
+use super::gaps::{Evidence, Filled, StreamGaps};
 use super::passes::Passes;
 use super::sent_copies::{Acceptance, SentCopies};
-use super::timeline::{FilledHole, Timeline};
+use super::timeline::{FilledGap, Timeline};
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::{AgainFor, Backfill};
 use crate::rpc::transaction::Transaction;
@@ -91,7 +91,7 @@ pub(super) struct Arrivals {
     /// The highest place that the other end acknowledged.
     acknowledged: Option<u64>,
     /// Evidence of gaps; `None` until there is some.
-    holes: Option<Box<Holes>>,
+    gaps: Option<Box<StreamGaps>>,
     /// Runs of retransmitted packets, for as long as a refusal sent before such a run may be on its way.
     passes: Passes,
     /// Octets of memory that the RPCs take.
@@ -118,18 +118,18 @@ impl Arrivals {
     /// Adds a message, unless the message was acknowledged before being captured.
     pub(super) fn send(&mut self, mut message: Unacknowledged, keeps: bool) -> Added {
         let copies = &mut message.copies;
-        if let Some(holes) = &self.holes {
+        if let Some(gaps) = &self.gaps {
             // Whatever is sent for the first time while a gap is open is behind the gap. So is what was captured before a gap that was
             // never filled, which InfiniBand hands over only at the end.
             let is_behind = |refusal: PacketRefusal| copies.sent == 1 || copies.last.frame < refusal.stamp.frame;
-            if let Some((place, refusal)) = holes.refused.filter(|(_, refusal)| !keeps && is_behind(*refusal)) {
+            if let Some((place, refusal)) = gaps.refused.filter(|(_, refusal)| !keeps && is_behind(*refusal)) {
                 copies.refuse(place, refusal);
             }
-            if let Some(reported) = holes.reported {
+            if let Some(reported) = gaps.reported {
                 copies.suspect(reported.first);
             }
             // What follows a gap may be handed over only when the gap is filled.
-            let filled = holes.filled_before(copies.end, |_| true);
+            let filled = gaps.filled_before(copies.end, |_| true);
             if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
                 match filled.evidence {
                     None => copies.wait_for(&filled),
@@ -153,9 +153,9 @@ impl Arrivals {
     /// The other end acknowledged everything up to this place: returns the first message that has arrived by that.
     pub(super) fn acknowledge(&mut self, place: u64, stamp: Stamp, keeps: bool) -> Option<Unacknowledged> {
         self.acknowledged = self.acknowledged.max(Some(place));
-        if let Some(holes) = &mut self.holes {
-            holes.refused.take_if(|(refused, _)| *refused <= place);
-            holes.reported = holes
+        if let Some(gaps) = &mut self.gaps {
+            gaps.refused.take_if(|(refused, _)| *refused <= place);
+            gaps.reported = gaps
                 .reported
                 .filter(|reported| reported.end > place + 1)
                 .map(|reported| Places { first: reported.first.max(place + 1), ..reported });
@@ -165,7 +165,7 @@ impl Arrivals {
             return self.pop();
         }
         if keeps {
-            self.holes.get_or_insert_default().low = Some(stamp);
+            self.gaps.get_or_insert_default().low = Some(stamp);
         }
         None
     }
@@ -212,7 +212,7 @@ impl Arrivals {
     /// Takes a report of the other end that octets in these places are missing. The octets may only be late (TCP).
     pub(super) fn suspect(&mut self, places: Places) {
         if !self.is_acknowledged(places) {
-            let reported = &mut self.holes.get_or_insert_default().reported;
+            let reported = &mut self.gaps.get_or_insert_default().reported;
             let Places { first, end } = reported.unwrap_or(places);
             *reported = Some(Places { first: first.min(places.first), end: end.max(places.end) });
         }
@@ -223,7 +223,7 @@ impl Arrivals {
     pub(super) fn refuse(&mut self, place: u64, refusal: PacketRefusal) {
         let since = self.passes.refuse(place, refusal);
         if since.is_none() {
-            self.holes.get_or_insert_default().refused = Some((place, refusal));
+            self.gaps.get_or_insert_default().refused = Some((place, refusal));
         }
         for copies in self.waiting.iter_mut().map(|message| &mut message.copies).filter(|copies| place < copies.end) {
             match since {
@@ -236,7 +236,7 @@ impl Arrivals {
     /// Notes that the sender goes back to a place after a time-out: no refusal is on its way.
     pub(super) fn time_out(&mut self, place: u64) {
         self.passes.clear();
-        self.holes.get_or_insert_default().timed_out = Some(place);
+        self.gaps.get_or_insert_default().timed_out = Some(place);
     }
 
     /// Takes packets that are retransmitted over InfiniBand. Returns true if the packets fill a gap of the receiver.
@@ -253,22 +253,22 @@ impl Arrivals {
     /// Notes retransmitted packets. Returns the evidence that the packets fill a gap of the receiver, if any.
     fn fill(&mut self, places: Places, stamp: Stamp, again: Retransmitted) -> Option<Evidence> {
         let Retransmitted { is_replaced, again_for } = again;
-        let holes = self.holes.get_or_insert_default();
-        let refused = holes.refused.take_if(|(place, _)| places.first <= *place);
+        let gaps = self.gaps.get_or_insert_default();
+        let refused = gaps.refused.take_if(|(place, _)| places.first <= *place);
         let is_refused = refused.is_some_and(|(place, _)| place == places.first);
-        let is_timed_out = holes.timed_out.take_if(|place| *place == places.first).is_some();
+        let is_timed_out = gaps.timed_out.take_if(|place| *place == places.first).is_some();
         let evidence = match is_refused || is_replaced {
             true => Evidence::Lost,
             false if is_timed_out => Evidence::Suspected,
             false => {
                 // Its sender goes on with what follows the gap.
-                let last = holes.filled.back_mut().filter(|last| last.places.end == places.first);
+                let last = gaps.filled.back_mut().filter(|last| last.places.end == places.first);
                 last.into_iter().for_each(|last| (last.places.end, last.stamp) = (places.end, stamp));
                 return None;
             }
         };
         let filled = Filled { places, stamp, again_for: Some(again_for), evidence: Some(evidence) };
-        holes.fill(filled, self.acknowledged.unwrap_or_default());
+        gaps.fill(filled, self.acknowledged.unwrap_or_default());
         Some(evidence)
     }
 
@@ -276,21 +276,21 @@ impl Arrivals {
     pub(super) fn backfill(&mut self, places: Places, stamp: Stamp, backfill: Backfill) {
         let Backfill { is_again, is_filling, is_missing, .. } = backfill;
         if is_filling {
-            let (holes, acknowledged) = (self.holes.get_or_insert_default(), self.acknowledged.unwrap_or_default());
+            let (gaps, acknowledged) = (self.gaps.get_or_insert_default(), self.acknowledged.unwrap_or_default());
             let again_for = is_again.then_some(AgainFor::Loss);
-            holes.fill(Filled { places, stamp, again_for, evidence: None }, acknowledged);
+            gaps.fill(Filled { places, stamp, again_for, evidence: None }, acknowledged);
         }
         if is_again && !self.is_acknowledged(places) {
-            let low = self.holes.as_ref().and_then(|holes| holes.low);
+            let low = self.gaps.as_ref().and_then(|gaps| gaps.low);
             self.waiting.iter_mut().for_each(|message| message.copies.fill(places, stamp, is_missing, low));
         }
     }
 
     /// Returns the last packet that filled a gap of the receiver before this place, and was captured after this frame.
-    pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<FilledHole> {
-        let filled = self.holes.as_ref()?.filled_before(end, |filled| filled.again_for.is_some())?;
+    pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<FilledGap> {
+        let filled = self.gaps.as_ref()?.filled_before(end, |filled| filled.again_for.is_some())?;
         let Filled { stamp, again_for, .. } = filled;
-        again_for.filter(|_| stamp.frame > frame).map(|again_for| FilledHole { stamp, again_for })
+        again_for.filter(|_| stamp.frame > frame).map(|again_for| FilledGap { stamp, again_for })
     }
 
     /// Returns true if the other end has acknowledged all of these places.
@@ -503,16 +503,16 @@ mod tests {
     /// Over TCP, a message behind a gap of the capture is known only when the gap is filled.
     #[test]
     fn a_message_arrives_with_what_fills_the_gap_before_it() {
-        for (hole, accepted) in [(12, at(5)), (13, at(1))] {
+        for (gap, accepted) in [(12, at(5)), (13, at(1))] {
             let mut arrivals = Arrivals::default();
             arrivals.backfill(
-                place(hole),
+                place(gap),
                 at(5),
                 Backfill { is_again: true, is_filling: true, is_missing: false, is_timed_out: false },
             );
             arrivals.send(waiting(1), true);
             let arrived = arrivals.acknowledge(12, at(9), true).unwrap();
-            assert_eq!(arrived.copies.accepted(), Some(accepted), "{hole}");
+            assert_eq!(arrived.copies.accepted(), Some(accepted), "{gap}");
         }
     }
 

@@ -103,7 +103,7 @@ pub(crate) struct Call {
 /// Extent to which the moves for a call are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
-    /// All moves, while these counts of missed or unplaced items of each end stay the same in the session.
+    /// All moves, while these counts of missed or unmatched items of each end stay the same in the session.
     Since(Sides<u32>),
     /// All RDMA Read requests, whatever was missed of the call's sender. More may have been written than is known.
     Requests,
@@ -119,10 +119,10 @@ impl Followed {
 
     /// Returns what is known at the end of a call of this sender, where the session has missed or failed to place these numbers of
     /// operations.
-    pub(super) fn until(self, unplaced: Sides<u32>, sender: Side) -> Self {
+    pub(super) fn until(self, unmatched: Sides<u32>, sender: Side) -> Self {
         match self {
-            Self::Since(before) if before == unplaced => self,
-            Self::Since(before) if before.get(sender.other()) == unplaced.get(sender.other()) => Self::Requests,
+            Self::Since(before) if before == unmatched => self,
+            Self::Since(before) if before.get(sender.other()) == unmatched.get(sender.other()) => Self::Requests,
             _ => Self::No,
         }
     }
@@ -236,11 +236,11 @@ impl Call {
     }
 
     /// Takes a refusal of memory access by the requester's adapter; the session has missed or failed to place
-    /// `unplaced` operations. The refusal explains what is still to come only if nothing since the call was missed or
+    /// `unmatched` operations. The refusal explains what is still to come only if nothing since the call was missed or
     /// went elsewhere.
-    pub(super) fn refuse(&mut self, unplaced: Sides<u32>) {
+    pub(super) fn refuse(&mut self, unmatched: Sides<u32>) {
         // A reply that the responder provides is read from the responder's memory.
-        self.is_refused = self.is_pulled() && self.answers.is_none() && self.followed == Followed::Since(unplaced);
+        self.is_refused = self.is_pulled() && self.answers.is_none() && self.followed == Followed::Since(unmatched);
     }
 
     /// Counts octets of a segment that the other end moves: `length` octets from `at` on, whichever part of the octets

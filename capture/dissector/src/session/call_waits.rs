@@ -20,8 +20,8 @@ impl Session {
             self.shared(&call, xid, context);
         }
         let is_wanted = context.transactions || context.operations;
-        let may_lack = self.unplaced.may_be_for(&call);
-        call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
+        let may_lack = self.unmatched.may_be_for(&call);
+        call.timeline.wait(self.unmatched.count(), self.recoveries.unassigned);
         call.timeline.sent(self.sent(requester, self.sends.current.places, self.sends.current.span.ended));
         if call.answers.is_none() {
             call.timeline.watch_from(self.data_flows.times(requester.other()), self.sends.current.span.ended.time);
@@ -32,7 +32,7 @@ impl Session {
             call.timeline.refuse(NotTimed::SameXid);
         }
         if is_wanted && call.shows_reply && !call.is_repeated && !may_lack {
-            call.followed = Followed::Since(self.unplaced.counts());
+            call.followed = Followed::Since(self.unmatched.counts());
         }
         self.calls.advertise(id, &mut call);
         if call.answers.is_none() {
@@ -55,8 +55,8 @@ impl Session {
     /// Removes a call from the waiting calls; the memory of the call is no longer advertised.
     pub(super) fn take_call(&mut self, id: u64) -> Option<Call> {
         let mut call = self.calls.remove(id)?;
-        call.timeline.end_wait(self.unplaced.count(), self.recoveries.unassigned);
-        call.followed = call.followed.until(self.unplaced.counts(), call.message.sender);
+        call.timeline.end_wait(self.unmatched.count(), self.recoveries.unassigned);
+        call.followed = call.followed.until(self.unmatched.counts(), call.message.sender);
         Some(call)
     }
 

@@ -53,9 +53,9 @@ impl Session {
         let copies = self.copies(message);
         // InfiniBand throws away what follows a gap, so a later copy may be the accepted one, unless only the capture has the gap.
         let Span { ended, first_sent, .. } = self.sends.current.span;
-        let has_hole = first_sent.is_some() && message.stamp.frame < ended.frame;
-        let is_behind_hole = (has_hole || timeline.recovered_after(ended)) && !self.keeps;
-        let copies = if is_behind_hole { copies.doubtful_since(message.stamp) } else { copies };
+        let has_gap = first_sent.is_some() && message.stamp.frame < ended.frame;
+        let is_behind_gap = (has_gap || timeline.recovered_after(ended)) && !self.keeps;
+        let copies = if is_behind_gap { copies.doubtful_since(message.stamp) } else { copies };
         self.credits.keep_answer(message.sender.other());
         let credit = self.returned_credit(message, before);
         let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned, credit }));
@@ -184,7 +184,7 @@ impl Session {
         let delivery = copies.delivery();
         let outcome = match delivery {
             _ if end == WaitEnd::GivenUp => Ok(copies.accepted().filter(|_| !copies.is_doubtful())),
-            Delivery::Unknown if copies.is_doubtful() => Err(Owed::Unknown(OwedUnknown::HoleReported)),
+            Delivery::Unknown if copies.is_doubtful() => Err(Owed::Unknown(OwedUnknown::GapReported)),
             Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
             Delivery::Refused(refusal) => Err(Owed::ReplyAgain(refusal)),
             Delivery::Unacknowledged { times } => Err(Owed::ReplyArrival(times)),

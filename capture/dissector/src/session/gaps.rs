@@ -11,7 +11,7 @@ const FILLED: usize = 64;
 
 /// Evidence of gaps in what an end sends.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Holes {
+pub(super) struct StreamGaps {
     /// The last refusal by the other end, and the place that the refusal named, until the sender goes back to the place
     /// or the place is acknowledged.
     pub(super) refused: Option<(u64, PacketRefusal)>,
@@ -54,7 +54,7 @@ pub(super) enum Evidence {
     Suspected,
 }
 
-impl Holes {
+impl StreamGaps {
     /// Records a segment that fills a gap of the capture. Drops segments up to `acknowledged`: what was acknowledged
     /// before needs no such segment any more.
     pub(super) fn fill(&mut self, filled: Filled, acknowledged: u64) {

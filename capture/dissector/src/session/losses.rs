@@ -4,7 +4,7 @@ use super::arrivals::Retransmitted;
 use super::call::Call;
 use super::recovery::{RecoveredRpcs, WaitingIndication};
 use super::state::{Context, Session};
-use super::timeline::{FilledHole, InOrder};
+use super::timeline::{FilledGap, InOrder};
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Origin, Places, Side};
 use crate::carrier::recovery::{AgainFor, Backfill, Indication, RecoveryKind};
 use crate::event::{Event, Recovered};
@@ -137,7 +137,7 @@ impl Session {
         context: &mut Context<'_>,
     ) {
         let WaitingIndication { from, stamp, of, place, operation, again_for, .. } = *sign;
-        let filled = FilledHole { stamp, again_for };
+        let filled = FilledGap { stamp, again_for };
         let arrivals = self.arrivals.get_mut(of);
         if of == from && matches!(kind, RecoveryKind::TimedOut { .. }) {
             arrivals.time_out(places.first);
@@ -168,9 +168,9 @@ impl Session {
         let Origin { from, stamp } = origin;
         self.arrivals.get_mut(from).backfill(places, stamp, backfill);
         if !self.arrivals.get(from).is_acknowledged(places) {
-            let filled = FilledHole { stamp, again_for: AgainFor::Loss };
+            let filled = FilledGap { stamp, again_for: AgainFor::Loss };
             for Call { timeline, .. } in self.calls.iter_mut() {
-                match backfill.is_filling_hole() {
+                match backfill.is_filling_gap() {
                     true => timeline.fill(InOrder::SentBy(from), places.first, filled),
                     false if backfill.is_again => timeline.await_data(from, places.first, stamp),
                     false => {}

@@ -30,7 +30,7 @@ impl Session {
                 self.tell(owner, stamp, handle, kind, known, context);
             }
             let calls = self.calls.iter_mut().filter(|call| known && call.message.sender == owner);
-            calls.for_each(|call| call.refuse(self.unplaced.counts()));
+            calls.for_each(|call| call.refuse(self.unmatched.counts()));
         }
     }
 

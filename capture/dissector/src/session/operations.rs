@@ -8,7 +8,7 @@ use super::owners::Owner;
 use super::reads::AskedRead;
 use super::state::{Context, Session};
 use super::timeline::{PacketTimes, ReadAnswer};
-use super::unmatched::Stray;
+use super::unmatched::UnmatchedOperation;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{CutOctets, MemoryAddress, Operation, OperationKind, ReadPlace, Side};
@@ -128,7 +128,12 @@ impl Session {
         self.watch.passed_over = true;
         self.miss(from, stamp, context);
         if let Some(MemoryAccess { access, address, begins: true }) = access_of(&kind) {
-            self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
+            self.unmatched.add_operation(UnmatchedOperation {
+                frame: stamp.frame,
+                owner: from.other(),
+                access,
+                address,
+            });
         }
     }
 
@@ -151,11 +156,16 @@ impl Session {
             None if !last => return Taken::Early,
             None => {
                 let Operation { from, stamp, places, .. } = *operation;
-                self.unplaced.count_item(from, stamp.frame);
+                self.unmatched.count_item(from, stamp.frame);
                 if begins {
                     self.recoveries.own(from, Owner::unknown(places.first));
                     self.unmatched_transfers += 1;
-                    self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
+                    self.unmatched.add_operation(UnmatchedOperation {
+                        frame: stamp.frame,
+                        owner: from.other(),
+                        access,
+                        address,
+                    });
                 }
                 if context.operations && begins {
                     self.outside(connection, operation, None, context);
@@ -233,7 +243,7 @@ impl Session {
         match read {
             Some(read) => self.answer_read(operation, read, at, octets, context),
             // The capture lacks the request, which the other end sent.
-            None => self.unplaced.count_item(from.other(), stamp.frame),
+            None => self.unmatched.count_item(from.other(), stamp.frame),
         }
     }
 

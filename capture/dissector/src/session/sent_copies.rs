@@ -27,12 +27,12 @@ pub(super) struct SentCopies {
     /// The packet that filled the last gap before the end of the message, if no copy of the message came since
     /// (InfiniBand): a receiver that keeps what follows a gap accepts the message with that packet.
     filled: Option<Stamp>,
-    hole: Hole,
+    gap: EarlierGap,
 }
 
 /// Octets before the end of a message that were lost or late, and whose arrival the capture does not show yet (TCP).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hole {
+enum EarlierGap {
     /// No octets.
     None,
     /// The receiver reported octets as missing.
@@ -84,7 +84,7 @@ impl SentCopies {
             last: stamp,
             refused: None,
             filled: None,
-            hole: Hole::None,
+            gap: EarlierGap::None,
         }
     }
 
@@ -97,11 +97,11 @@ impl SentCopies {
     /// Returns the state of delivery while the message is not acknowledged. A message arrives after all octets or
     /// packets that precede the message.
     pub(super) const fn delivery(&self) -> Delivery {
-        let hole = if self.filled.is_some() { Hole::Retransmitted } else { self.hole };
-        match (self.refused, self.sent, hole) {
+        let gap = if self.filled.is_some() { EarlierGap::Retransmitted } else { self.gap };
+        match (self.refused, self.sent, gap) {
             (Some((_, refusal)), ..) => Delivery::Refused(refusal),
-            (None, 0 | 1, Hole::Retransmitted) => Delivery::Unacknowledged { times: 1 },
-            (None, 0 | 1, Hole::None | Hole::Reported) => Delivery::Unknown,
+            (None, 0 | 1, EarlierGap::Retransmitted) => Delivery::Unacknowledged { times: 1 },
+            (None, 0 | 1, EarlierGap::None | EarlierGap::Reported) => Delivery::Unknown,
             (None, times, _) => Delivery::Unacknowledged { times },
         }
     }
@@ -109,7 +109,7 @@ impl SentCopies {
     /// Returns true if packets or octets before the end of the message were lost or late, and the capture does not show
     /// that all came: over InfiniBand, most receivers need another copy of the message as well.
     pub(super) const fn is_doubtful(&self) -> bool {
-        !matches!(self.hole, Hole::None) || self.filled.is_some()
+        !matches!(self.gap, EarlierGap::None) || self.filled.is_some()
     }
 
     /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
@@ -138,8 +138,8 @@ impl SentCopies {
 
     /// Takes a report of a gap at this place. What fills the gap may only be late.
     pub(super) const fn suspect(&mut self, place: u64) {
-        if place < self.end && matches!(self.hole, Hole::None) {
-            self.hole = Hole::Reported;
+        if place < self.end && matches!(self.gap, EarlierGap::None) {
+            self.gap = EarlierGap::Reported;
         }
     }
 
@@ -201,7 +201,7 @@ impl SentCopies {
 
     /// Notes a retransmitted TCP segment with octets before the end of the message.
     pub(super) fn send_again(&mut self, places: Places, stamp: Stamp) {
-        (self.last, self.hole) = (stamp, Hole::Retransmitted);
+        (self.last, self.gap) = (stamp, EarlierGap::Retransmitted);
         self.sent = self.sent.saturating_add(u32::from(places.end >= self.end));
     }
 
@@ -209,7 +209,7 @@ impl SentCopies {
     /// sent just before that, the gap may have been closed by a copy that was late (TCP).
     pub(super) fn answered(&mut self, time: Time, least: u64) {
         let is_too_soon = time.0.saturating_sub(self.candidate.time.0) < least / 2;
-        if self.hole == Hole::Retransmitted && self.candidates == 1 && is_too_soon {
+        if self.gap == EarlierGap::Retransmitted && self.candidates == 1 && is_too_soon {
             (self.candidates, self.candidate) = (2, self.first);
         }
     }
@@ -281,15 +281,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn tcp_keeps_what_follows_a_hole() {
+    fn tcp_keeps_what_follows_a_gap() {
         let mut message = message();
         message.refuse(8, nak(2));
         message.fill(Places { first: 8, end: 10 }, at(3), false, None);
         assert_eq!(message.accepted(), Some(at(3)));
         let behind = Delivery::Unacknowledged { times: 1 };
-        assert_eq!((message.delivery(), message.is_doubtful()), (behind, true), "the hole is filled");
+        assert_eq!((message.delivery(), message.is_doubtful()), (behind, true), "the gap is filled");
         message.fill(Places { first: 11, end: 12 }, at(4), true, None);
-        assert_eq!(message.accepted(), Some(at(4)), "another hole");
+        assert_eq!(message.accepted(), Some(at(4)), "another gap");
         message.fill(Places { first: 12, end: 13 }, at(5), false, None);
         assert_eq!(message.acceptance(), Acceptance::Between(at(4), at(5)), "nothing asked for that");
         assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 });
@@ -307,7 +307,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_segment_behind_the_hole_does_not_fill_it() {
+    fn a_segment_behind_the_gap_does_not_fill_it() {
         let mut message = message();
         message.refuse(8, nak(2));
         message.fill(Places { first: 11, end: 13 }, at(3), false, None);

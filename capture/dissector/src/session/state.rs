@@ -14,7 +14,7 @@ use super::joined_wait::Joined;
 use super::recovery::Recoveries;
 use super::refusals::Refusals;
 use super::sends::Sends;
-use super::unmatched::Unplaced;
+use super::unmatched::UnmatchedItems;
 use super::watch::Watch;
 use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 use crate::carrier::connection::{Connection, Counts};
@@ -96,7 +96,7 @@ pub(crate) struct Session {
     /// `true` if receivers keep what follows a gap, as TCP does.
     pub(super) keeps: bool,
     pub(super) coverage: Coverage,
-    pub(super) unplaced: Unplaced,
+    pub(super) unmatched: UnmatchedItems,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unmatched_transfers: u64,
     pub(super) watch: Watch,
@@ -155,7 +155,7 @@ impl Session {
         self.data_flows.disturb();
         self.coverage.miss(from, self.calls.last());
         self.credits.miss(from, self.calls.last(), stamp.time);
-        self.unplaced.count_item(from, stamp.frame);
+        self.unmatched.count_item(from, stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
         }

@@ -628,7 +628,7 @@ fn each_response_is_placed_behind_what_was_read_before_it() {
     assert_eq!(of_chunk.map(|placement| (placement.frame, placement.at)).collect::<Vec<_>>(), [(3, 0), (5, 20)]);
 }
 
-/// InfiniBand throws away what follows a hole. The reply is in two packets, and the first of them came again after the second.
+/// InfiniBand throws away what follows a gap. The reply is in two packets, and the first of them came again after the second.
 #[test]
 fn a_reply_behind_a_gap_may_be_accepted_later() {
     let octets = reply(1);

@@ -81,13 +81,13 @@ pub(super) struct SentPlaces {
     pub(super) from: Side,
     pub(super) places: Places,
     /// The packet that filled the last gap before this packet, if the gap was filled later.
-    pub(super) filled: Option<FilledHole>,
+    pub(super) filled: Option<FilledGap>,
 }
 
 /// A packet that filled a gap of the receiver. Until that packet came, the receiver could not use anything after the
 /// gap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FilledHole {
+pub(super) struct FilledGap {
     pub(super) stamp: Stamp,
     /// Reason for which the packet was retransmitted.
     pub(super) again_for: AgainFor,
@@ -308,7 +308,7 @@ impl Timeline {
     }
 
     /// A packet filled a gap at this place.
-    pub(super) fn fill(&mut self, packets: InOrder, place: u64, filled: FilledHole) {
+    pub(super) fn fill(&mut self, packets: InOrder, place: u64, filled: FilledGap) {
         if self.is_behind(packets, place) {
             self.wait_for(filled);
         }
@@ -331,8 +331,8 @@ impl Timeline {
     }
 
     /// The receiver could not use the latest packet before this one, which filled a gap.
-    fn wait_for(&mut self, filled: FilledHole) {
-        let FilledHole { stamp, again_for } = filled;
+    fn wait_for(&mut self, filled: FilledGap) {
+        let FilledGap { stamp, again_for } = filled;
         if stamp.frame > self.latest.frame {
             self.spend_on_recovery(stamp.time, Time::default());
             let lost = self.lost.get_or_insert_default();

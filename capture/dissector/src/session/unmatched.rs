@@ -1,8 +1,8 @@
 //! Items that a session missed, or could not place.
 //!
 //! Something counts as not moved for a call only if no item in this module may have been moved for that call
-//! (`memory.rs`). There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether
-//! [`Unplaced::counts`] are still the same when the call stops waiting.
+//! (`memory.rs`). There are two questions: [`UnmatchedItems::may_be_for`] when the call begins to wait, and whether
+//! [`UnmatchedItems::counts`] are still the same when the call stops waiting.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,24 @@ use super::memory::Access;
 use crate::carrier::operation::{DISORDER, MemoryAddress, Side, Sides};
 
 /// The most RDMA operations for unknown calls that are remembered.
-const STRAYS: usize = 64;
+const OPERATIONS: usize = 64;
 
 /// Items that a session missed, or could not place.
 #[derive(Debug, Default)]
-pub(super) struct Unplaced {
+pub(super) struct UnmatchedItems {
     /// Number of items of each end.
     counts: Sides<u32>,
     /// The last frame in which something was missed or could not be placed.
     last: u64,
     /// The last RDMA operations for which no call was known.
-    strays: VecDeque<Stray>,
+    operations: VecDeque<UnmatchedOperation>,
     /// The frame of the last operation that is not remembered any more.
     forgotten: Option<u64>,
 }
 
 /// The beginning of an RDMA operation for which no call was known; the call may be captured after the operation.
 #[derive(Debug)]
-pub(super) struct Stray {
+pub(super) struct UnmatchedOperation {
     pub(super) frame: u64,
     /// The end that owns the memory.
     pub(super) owner: Side,
@@ -36,7 +36,7 @@ pub(super) struct Stray {
     pub(super) address: MemoryAddress,
 }
 
-impl Unplaced {
+impl UnmatchedItems {
     /// Returns the number of items that were missed or could not be placed.
     pub(super) fn count(&self) -> u64 {
         u64::from(self.counts.active) + u64::from(self.counts.passive)
@@ -55,11 +55,11 @@ impl Unplaced {
     }
 
     /// An RDMA operation is for no known call.
-    pub(super) fn add_stray(&mut self, stray: Stray) {
-        if self.strays.len() == STRAYS {
-            self.forgotten = self.strays.pop_front().map(|stray| stray.frame).max(self.forgotten);
+    pub(super) fn add_operation(&mut self, operation: UnmatchedOperation) {
+        if self.operations.len() == OPERATIONS {
+            self.forgotten = self.operations.pop_front().map(|operation| operation.frame).max(self.forgotten);
         }
-        self.strays.push_back(stray);
+        self.operations.push_back(operation);
     }
 
     /// Returns true if something that was missed or could not be placed may be for a call that begins to wait only now.
@@ -71,11 +71,11 @@ impl Unplaced {
         let is_near = |before: u64| frame <= before + DISORDER;
         is_held_up
             || self.forgotten.is_some_and(is_near)
-            || self.strays.iter().any(|stray| is_near(stray.frame) && stray.may_be_for(call))
+            || self.operations.iter().any(|operation| is_near(operation.frame) && operation.may_be_for(call))
     }
 }
 
-impl Stray {
+impl UnmatchedOperation {
     fn may_be_for(&self, call: &Call) -> bool {
         let MemoryAddress { handle, offset } = self.address;
         self.owner == call.message.sender

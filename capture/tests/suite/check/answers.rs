@@ -183,7 +183,7 @@ fn a_missing_answer_says_that_it_may_be_lost() {
         let found = found.iter().find(|found| found.rule.slug == "answer").unwrap();
         found.message.strip_prefix("ERR_CHUNK should answer this (proc-unknown), but nothing does").unwrap().to_owned()
     };
-    // Later packets of the server have no hole before them.
+    // Later packets of the server have no gap before them.
     assert_eq!(says(true), "");
     assert_eq!(says(false), ", or the capture lacks both the answer and what acknowledges it");
 }

@@ -360,7 +360,7 @@ fn data_captured_long_before_its_call_is_not_unmoved() {
     }
 }
 
-/// The client's answer to a callback that nobody knows ends the wait for a hole; then all of the hole is late, a reply last.
+/// The client's answer to a callback that nobody knows ends the wait for a gap; then all of the gap is late, a reply last.
 #[test]
 fn late_data_may_follow_a_late_reply() {
     for is_late in [false, true] {

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 mod charts;
-mod ladders;
+mod diagrams;
 mod page;
 
 const CAPTURES: [&str; 7] =
@@ -174,7 +174,7 @@ fn the_diagnosis_comes_first() {
         }
         for link in before_verdict.split("<a href=\"#").skip(1) {
             let section = link.split('"').next().unwrap();
-            let element = if section.starts_with("ladder-") { "details class=\"ladder\" open" } else { "section" };
+            let element = if section.starts_with("diagram-") { "details class=\"diagram\" open" } else { "section" };
             assert!(page.contains(&format!("<{element} id=\"{section}\"")), "{name}: {section}");
         }
         assert_eq!(before_verdict.contains("Nothing stands out"), causes.is_empty(), "{name}");
@@ -254,16 +254,16 @@ fn browse(page: &Path) -> Option<(String, String)> {
     Some((text(&output.stdout), text(&output.stderr)))
 }
 
-/// The ladders are those that `explain` prints of the slowest RPCs: the same frames and times, line by line.
+/// The sequence diagrams are those that `explain` prints of the slowest RPCs: the same frames and times, line by line.
 #[test]
-fn the_slowest_rpcs_are_ladders_as_explain_has_them() {
+fn the_slowest_rpcs_are_diagrams_as_explain_has_them() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "delays"] {
         let page = report(&capture(name));
-        let ladders: Vec<&str> = page.split("<details class=\"ladder\"").skip(1).collect();
+        let diagrams: Vec<&str> = page.split("<details class=\"diagram\"").skip(1).collect();
         let slowest = json(&["slow", "--quiet", "--json", &capture(name)]);
         let slowest: Vec<&Value> = slowest.iter().filter(|rpc| rpc["type"] == "transaction").collect();
-        assert_eq!((ladders.len() >= 10, slowest.len()), (true, 10), "{name}");
-        for (ladder, rpc) in ladders.iter().zip(slowest) {
+        assert_eq!((diagrams.len() >= 10, slowest.len()), (true, 10), "{name}");
+        for (diagram, rpc) in diagrams.iter().zip(slowest) {
             let xid = rpc["rdma_xid"].as_str().unwrap();
             let connection = rpc["connection"].to_string();
             let explain = ["explain", "--quiet", "--json", "--xid", xid, "--connection", &connection, &capture(name)];
@@ -279,20 +279,20 @@ fn the_slowest_rpcs_are_ladders_as_explain_has_them() {
             });
             let column = |column: &str| {
                 let begin = format!("x=\"{column}\" y=\"");
-                let cells = ladder.split(&begin).skip(2);
+                let cells = diagram.split(&begin).skip(2);
                 cells.map(|cell| text(&format!("<{}", cell.split("</text>").next().unwrap()))).collect::<Vec<_>>()
             };
             let [frames, at, since] = ["112", "190", "268"].map(column);
             let found = frames.into_iter().zip(at).zip(since).map(|((frames, at), since)| [frames, at, since]);
             assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name} {xid}");
-            assert!(ladder.contains("<desc id=") && ladder.contains("role=\"img\""), "{name}");
+            assert!(diagram.contains("<desc id=") && diagram.contains("role=\"img\""), "{name}");
         }
     }
 }
 
 /// Each link leads to one place, and each RPC is drawn once.
 #[test]
-fn links_lead_to_the_ladders_of_what_a_table_names() {
+fn links_lead_to_the_diagrams_of_what_a_table_names() {
     let count = |page: &str, what: &str| page.matches(what).count();
     for name in CAPTURES.into_iter().chain(["hangs", "delays"]) {
         let page = report(&capture(name));
@@ -303,21 +303,21 @@ fn links_lead_to_the_ladders_of_what_a_table_names() {
     }
     let page = report(&capture("hangs"));
     let (unanswered, rules) = page.split_once("id=\"hung\"").unwrap().1.split_once("id=\"rules\"").unwrap();
-    let (table, ladders) = unanswered.split_once("</table>").unwrap();
-    let linked = count(table, "<td><a href=\"#ladder-");
-    assert_eq!((linked, count(ladders, "<b>no reply:</b>")), (3, 3), "{table}");
-    assert!(!rules.contains("details class=\"ladder\""));
+    let (table, diagrams) = unanswered.split_once("</table>").unwrap();
+    let linked = count(table, "<td><a href=\"#diagram-");
+    assert_eq!((linked, count(diagrams, "<b>no reply:</b>")), (3, 3), "{table}");
+    assert!(!rules.contains("details class=\"diagram\""));
     // The RPC with most recovery is among the slowest, the one with most time of the responder is not.
     let lossy = report(&capture("nfs41_lossy"));
     let cause = lossy.split("<b>Packets were lost and retransmitted").nth(1).unwrap();
     let shown_by = "<p>Since 00:41:03 UTC. Frames, 8 of 9 RPCs, longest wait first: 1169 (2.41 s), 1173 (2.40 s), ";
     assert!(cause.contains(shown_by), "{}", cause.split("</ol>").next().unwrap());
-    let id = cause.split("href=\"#ladder-").nth(1).unwrap().split('"').next().unwrap();
-    let ladder = lossy.split(&format!("id=\"ladder-{id}\"")).nth(1).unwrap().split("</details>").next().unwrap();
-    assert!(ladder.contains("time-out"), "{ladder}");
+    let id = cause.split("href=\"#diagram-").nth(1).unwrap().split('"').next().unwrap();
+    let diagram = lossy.split(&format!("id=\"diagram-{id}\"")).nth(1).unwrap().split("</details>").next().unwrap();
+    assert!(diagram.contains("time-out"), "{diagram}");
     // READ is the slowest operation drawn, so its row leads to the slowest READ.
     let rows = lossy.split("<caption>RPCs by operation").nth(1).unwrap().split("</table>").next().unwrap();
-    assert!(count(rows, "<th scope=\"row\"><a href=\"#ladder-") > 0, "{rows}");
+    assert!(count(rows, "<th scope=\"row\"><a href=\"#diagram-") > 0, "{rows}");
 }
 
 /// On paper, what is folded on the screen is there, and a table that goes on has its headings again.

@@ -218,7 +218,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         assert_eq!(items.len(), causes.len(), "{name}");
         for (item, cause) in items.iter().zip(causes) {
             assert!(item.contains(&format!("<a href=\"#{}\">Show it</a>", section(cause))), "{name}: {item}");
-            let rpc = item.split_once("<a href=\"#ladder-");
+            let rpc = item.split_once("<a href=\"#diagram-");
             assert_eq!(rpc.is_some(), TIMED.contains(cause), "{name}: {item}");
             if let Some((_, rpc)) = rpc {
                 let words = if *cause == "errors" { "The first of them" } else { "The RPC with most of it" };
@@ -350,10 +350,10 @@ fn the_verdict_counts_what_the_capture_lacks() {
     let incomplete = statistics(&transcode::cut(&whole, 96))["messages"]["incomplete"].as_u64().unwrap();
     assert!(cut[4].contains(&format!("{incomplete} parts of messages")), "{cut:#?}");
     // Every hundredth frame is gone.
-    let holes = without("nfs41", |number| number > 60 && number % 100 == 0);
-    let connection = &statistics(&holes)["connections"][0];
+    let gaps = without("nfs41", |number| number > 60 && number % 100 == 0);
+    let connection = &statistics(&gaps)["connections"][0];
     let missed: u64 = ["active", "passive"].map(|end| connection[end]["missed"].as_u64().unwrap()).iter().sum();
-    let found = sentences(&report(&Written::new("holes", &holes).0));
+    let found = sentences(&report(&Written::new("gaps", &gaps).0));
     assert!(missed > 1 && found[4].contains(&format!("{missed} packets")), "{found:#?}");
     // An empty table is an all-clear only if nothing is missing.
     let unread = "a file could not be read to its end.</p>";
@@ -410,8 +410,8 @@ fn the_library_draws_what_the_report_shows() {
     let found = dissect(&file, config);
     let page = report(&capture("nfs41"));
     let slowest = found.transactions.iter().max_by_key(|transaction| transaction.latency()).unwrap();
-    let ladder = report::ladder(slowest, &Files::default()).unwrap();
-    assert!(ladder.starts_with("<details class=\"ladder\"") && page.contains(&ladder), "{ladder}");
+    let diagram = report::sequence_diagram(slowest, &Files::default()).unwrap();
+    assert!(diagram.starts_with("<details class=\"diagram\"") && page.contains(&diagram), "{diagram}");
     let phases = slowest.phases.as_ref().unwrap();
     let recovery = slowest.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
     let [bar, in_words] = [report::phase_bar(phases, &recovery), report::phases(phases, &recovery)];

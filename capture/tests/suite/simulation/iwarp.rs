@@ -1,6 +1,6 @@
 //! iWARP: FPDUs over TCP (RFC 9293), which is acknowledged at once or for every other segment, retransmits after three duplicate
 //! acknowledgements (RFC 5681, RFC 6582, with RFC 2018 if the ends agreed on that) or a time-out (RFC 6298), and then in segments that
-//! begin and end elsewhere. Receivers keep what comes behind a hole.
+//! begin and end elsewhere. Receivers keep what comes behind a gap.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ struct End {
     unsent: usize,
     /// The place after the last octet that was sent.
     highest: usize,
-    /// Octets that the other end reported behind holes: first and end.
+    /// Octets that the other end reported behind gaps: first and end.
     reported: BTreeMap<usize, usize>,
     duplicates: u32,
     /// While it retransmits what was lost: the end of that, and how far it has come.
@@ -67,7 +67,7 @@ struct End {
     /// Octets of the other end that came, first and end; the first that is due.
     received: BTreeMap<usize, usize>,
     due: usize,
-    /// Segments that filled holes: the first octet of each, and the time of its capture.
+    /// Segments that filled gaps: the first octet of each, and the time of its capture.
     brought: Vec<(usize, u64)>,
     /// FPDUs of the other end that were delivered.
     delivered: usize,

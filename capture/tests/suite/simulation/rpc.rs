@@ -252,8 +252,8 @@ impl<E: Ord> World<E> {
 }
 
 impl Rpc {
-    /// Returns true if data that the server read came behind a hole that another RPC's packet left (TCP).
-    pub(super) fn is_behind_hole(&self) -> bool {
+    /// Returns true if data that the server read came behind a gap that another RPC's packet left (TCP).
+    pub(super) fn is_behind_gap(&self) -> bool {
         self.pulls.iter().any(|pull| pull.until > pull.latest)
     }
 

@@ -19,7 +19,7 @@ impl Rpc {
 
     /// The phases, if each of its packets was sent and captured once, in order.
     pub(super) fn phases(&self) -> Option<Phases> {
-        if self.is_lossy || self.is_overtaken || self.is_behind_hole() {
+        if self.is_lossy || self.is_overtaken || self.is_behind_gap() {
             return None;
         }
         let ended = self.ended?;
@@ -42,13 +42,13 @@ impl Rpc {
             }
             (last, before) = (time, part);
         }
-        // Over TCP, it may arrive with what fills a hole before it.
+        // Over TCP, it may arrive with what fills a gap before it.
         phases.reply += (ended - last) * 1_000;
         Some(phases)
     }
 
     /// Octets that were asked for with RDMA Read until then, and did not come: at least in the requests that the client accepted, at most
-    /// in all that were captured. The client drops what comes behind a hole, which the capture shows if it has the hole too.
+    /// in all that were captured. The client drops what comes behind a gap, which the capture shows if it has the gap too.
     fn lacks(&self, end: u64) -> RangeInclusive<u64> {
         let (mut captured, mut came) = (0, 0);
         for (_, part) in self.parts.iter().filter(|(time, _)| *time <= end) {
@@ -69,7 +69,7 @@ impl Rpc {
         let Some(waiting) = found.waiting else {
             // As far as the capture goes, the only copy of a reply may be the one that arrives.
             let may_end = self.replied[0].filter(|_| ended.is_none() && by_then(self.replied[1]).is_none());
-            // Over TCP, so may the last segment that filled a hole before it.
+            // Over TCP, so may the last segment that filled a gap before it.
             let may_be = |latency: Option<u64>| {
                 may_end.is_some()
                     && !found.is_acknowledged

@@ -145,7 +145,7 @@ pub(super) fn servers(simulated: &Simulated, Found { transactions, .. }: &Found,
             continue;
         }
         let (found, most) = (phases.responder - recovery.phases.responder, rpc.served());
-        // Of a segment that TCP retransmits before three acknowledgements report it, nothing shows that it fills a hole.
+        // Of a segment that TCP retransmits before three acknowledgements report it, nothing shows that it fills a gap.
         let margin = if simulated.is_roce { ROUND_TRIPS } else { 2 * ROUND_TRIPS };
         if recovery.unassigned == 0 && most.is_some_and(|most| found > most + margin) {
             let Rpc { called, parts, ended, pulls, .. } = rpc;

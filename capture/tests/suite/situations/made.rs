@@ -29,7 +29,7 @@ pub(super) const ALL: [(&str, Made); 57] = [
     ("call_accepted", || unanswered(|trace, number, call| trace.accept_call(number, call))),
     ("call_wrong_icrc", || wrong_icrc(CLIENT_HOST)),
     ("reply_wrong_icrc", || wrong_icrc(SERVER_HOST)),
-    ("call_refused_behind_hole", call_refused_behind_hole),
+    ("call_refused_behind_gap", call_refused_behind_gap),
     ("read_unanswered", read_unanswered),
     ("data_not_read", data_not_read),
     ("reply_missed", reply_missed),
@@ -191,7 +191,7 @@ fn is_of_connection(packet: &[u8]) -> bool {
     packet[28] != 0x64
 }
 
-fn call_refused_behind_hole() -> Vec<Record> {
+fn call_refused_behind_gap() -> Vec<Record> {
     let mut trace = Trace::new();
     let (answered, reply) = (trace.call(8), trace.reply(8));
     trace.at(10, &answered).accept(11).at(12, &reply).acknowledge(13);

@@ -20,7 +20,7 @@ pub const READ_REQUEST: u8 = 1;
 pub const READ_RESPONSE: u8 = 2;
 pub const SEND: u8 = 3;
 
-/// Octets that came behind a hole (RFC 2018): the number of the first, and the number after the last.
+/// Octets that came behind a gap (RFC 2018): the number of the first, and the number after the last.
 pub type SelectiveBlock = [u32; 2];
 
 pub struct Iwarp {

@@ -70,7 +70,7 @@ struct Checks {
 /// Checks the packet in `frame`; `None` for a frame without a complete InfiniBand packet.
 #[must_use]
 pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
-    verify(link::sighted(frame).network)
+    verify(link::observe_frame(frame).network)
 }
 
 /// Checks the packet in a network layer; `None` for a network layer without a complete InfiniBand packet.
@@ -82,13 +82,13 @@ pub(crate) fn verify(network: Network<'_>) -> Option<CrcVerdict> {
 /// The ICRC that belongs to the packet in `frame`; `None` for a frame without a complete InfiniBand packet.
 #[must_use]
 pub fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
-    Some(checks(link::sighted(frame).network)?.icrc.right)
+    Some(checks(link::observe_frame(frame).network)?.icrc.right)
 }
 
 /// The VCRC that belongs after the packet in `frame`; none if the frame has no room for one.
 #[must_use]
 pub fn right_vcrc(frame: &Frame<'_>) -> Option<u16> {
-    Some(checks(link::sighted(frame).network)?.vcrc?.right)
+    Some(checks(link::observe_frame(frame).network)?.vcrc?.right)
 }
 
 fn checks(network: Network<'_>) -> Option<Checks> {

@@ -62,7 +62,7 @@ impl PacketDuplicates {
             }
             _ => {
                 let is_again = streams.get(from.other()).is_acknowledged_again(packet, since, captured.stamp.time);
-                Need::from_evidence(is_again, captured.sighting.identification != 0)
+                Need::from_evidence(is_again, captured.observation.identification != 0)
             }
         };
         let original = recent.original(content, captured, &mut end, || self.shown(from.other()), need);

@@ -199,7 +199,7 @@ impl<S> QueuePairs<S> {
     /// Returns true if a message of connection management was captured before: a duplicate.
     fn is_managed(&mut self, captured: PacketCapture, transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
-        let content = self.recent.digest(0, Side::Active, words, transport.data, captured.sighting);
+        let content = self.recent.digest(0, Side::Active, words, transport.data, captured.observation);
         let need = |since: Time| Need::from_evidence(false, captured.stamp.time.0.saturating_sub(since.0) < REPEATED);
         self.recent.original(content, captured, &mut self.copies, Duplicates::default, need).is_some()
     }
@@ -620,12 +620,12 @@ impl<S> QueuePairEntry<S> {
         recent: &mut RecentPackets,
         handler: &mut impl Handler<Session = S>,
     ) {
-        let SentPacket { from, captured: PacketCapture { stamp, sighting } } = sent;
+        let SentPacket { from, captured: PacketCapture { stamp, observation } } = sent;
         let Self { connection, session, ordering, .. } = self;
-        if sighting.is_marked {
+        if observation.is_marked {
             handler.congested(session, from, CongestionSign::Mark);
         }
-        let content = recent.digest(connection.key, from, words(octets), &[], sighting);
+        let content = recent.digest(connection.key, from, words(octets), &[], observation);
         match ordering.original(sent, transport, content, recent) {
             Some(first) => handler.seen_again(session, from, first, stamp.time),
             None => {

@@ -16,8 +16,8 @@ pub(super) const GRACE: u64 = 64;
 pub(super) const FAR: u64 = 1 << 20;
 /// After this many repetitions in a row, the sender must have started over with other numbers.
 pub(super) const REPETITIONS: u32 = 1 << 18;
-/// Holes that are remembered in case a packet comes after all.
-const HOLES: usize = 32;
+/// Gaps that are remembered in case a packet comes after all.
+const GAPS: usize = 32;
 /// Read requests whose responses may still come, more than any adapter has outstanding.
 const READS: usize = 256;
 /// The most ranges of responses to one end's Read requests that are told apart; past that, a repetition counts as new.
@@ -119,7 +119,7 @@ pub(super) struct RequestStream {
     pub(super) held: BTreeMap<u64, u64>,
     /// Requests that the receiver refused; used if the receiver turns out to have accepted them after all.
     pub(super) refused: Packets,
-    pub(super) holes: VecDeque<(u64, u64)>,
+    pub(super) gaps: VecDeque<(u64, u64)>,
     pub(super) reads: VecDeque<ReadRequest>,
     /// The highest number of a response that was captured, and when.
     pub(super) responded: Option<(u64, Time)>,
@@ -214,7 +214,7 @@ impl RequestStream {
 
     /// Returns true if the request with this number was skipped and has not come late.
     fn is_in_gap(&self, number: u64) -> bool {
-        self.holes.iter().any(|(first, end)| (*first..*end).contains(&number))
+        self.gaps.iter().any(|(first, end)| (*first..*end).contains(&number))
     }
 
     /// Returns the copies in the capture of a request that the receiver reports as missing, if known.
@@ -272,7 +272,7 @@ impl RequestStream {
         self.refused_from.take_if(|refused| *refused < end);
         let is_known = self.next.replace(end).is_some();
         if is_known && end > next {
-            self.remember_hole(next, end);
+            self.remember_gap(next, end);
             return Some(Places { first: next, end });
         }
         None
@@ -308,7 +308,7 @@ impl RequestStream {
     pub(super) fn expected(&mut self, number: u64, mtu: Option<u32>) -> u64 {
         if self.next.is_none() {
             // If the capture begins in the middle, packets shortly before its first may come late.
-            self.remember_hole(number - GRACE, number);
+            self.remember_gap(number - GRACE, number);
             self.first.get_or_insert(number);
         }
         let next = *self.next.get_or_insert(number);
@@ -327,7 +327,7 @@ impl RequestStream {
                 // With a larger MTU there are fewer responses, and a request between them and this one is late.
                 let least = first + responses(length, MTUS[0]);
                 if mtu_is_unknown && least < end {
-                    self.remember_hole(least, end);
+                    self.remember_gap(least, end);
                 }
                 end
             }
@@ -351,26 +351,26 @@ impl RequestStream {
 
     /// Records that packets from `first` up to `end` are skipped, and may come late. If there are too many gaps, the
     /// oldest is forgotten.
-    pub(super) fn remember_hole(&mut self, first: u64, end: u64) {
-        if let Some((_, last)) = self.holes.back_mut().filter(|(_, last)| *last == first) {
+    pub(super) fn remember_gap(&mut self, first: u64, end: u64) {
+        if let Some((_, last)) = self.gaps.back_mut().filter(|(_, last)| *last == first) {
             *last = end;
             return;
         }
-        if self.holes.len() == HOLES {
-            self.holes.pop_front();
+        if self.gaps.len() == GAPS {
+            self.gaps.pop_front();
         }
-        self.holes.push_back((first, end));
+        self.gaps.push_back((first, end));
     }
 
     /// Returns true if this is a packet of a gap that was given up; the number is then removed from the gap.
     pub(super) fn is_late(&mut self, number: u64) -> bool {
-        let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
+        let Some(place) = self.gaps.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
         };
-        if let Some((first, end)) = self.holes.remove(place) {
+        if let Some((first, end)) = self.gaps.remove(place) {
             for (first, end) in [(first, number), (number + 1, end)] {
                 if first < end {
-                    self.remember_hole(first, end);
+                    self.remember_gap(first, end);
                 }
             }
         }
@@ -539,10 +539,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_more_than_32_holes_the_oldest_is_forgotten() {
+    fn of_more_than_32_gaps_the_oldest_is_forgotten() {
         let mut stream = RequestStream::default();
-        for hole in 0..33 {
-            stream.remember_hole(hole * 10, hole * 10 + 3);
+        for gap in 0..33 {
+            stream.remember_gap(gap * 10, gap * 10 + 3);
         }
         assert!(!stream.is_late(0));
         assert!(stream.is_late(10));
@@ -551,19 +551,19 @@ mod tests {
     #[test]
     fn late_packets_divide_a_gap_into_at_most_32() {
         let mut stream = RequestStream::default();
-        stream.remember_hole(0, 1 << 20);
+        stream.remember_gap(0, 1 << 20);
         for number in (1..20_000).step_by(2) {
             stream.is_late(number);
-            assert!(stream.holes.len() <= HOLES);
+            assert!(stream.gaps.len() <= GAPS);
         }
-        assert!(stream.is_late(30_000), "the rest of the hole is remembered");
+        assert!(stream.is_late(30_000), "the rest of the gap is remembered");
     }
 
     #[test]
-    fn a_hole_whose_packets_have_all_come_late_is_forgotten() {
+    fn a_gap_whose_packets_have_all_come_late_is_forgotten() {
         let mut stream = RequestStream::default();
-        stream.remember_hole(7, 10);
+        stream.remember_gap(7, 10);
         assert!([8, 7, 9].into_iter().all(|number| stream.is_late(number)));
-        assert!(stream.holes.is_empty());
+        assert!(stream.gaps.is_empty());
     }
 }

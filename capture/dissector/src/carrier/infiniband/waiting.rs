@@ -78,7 +78,7 @@ pub(super) fn span(transport: &Transport<'_>) -> u32 {
 mod tests {
     use super::*;
     use crate::carrier::operation::Stamp;
-    use crate::link::{Address, Sighting};
+    use crate::link::{Address, PacketObservation};
 
     const CLIENT: Address = Address::V4([192, 0, 2, 1]);
     const SERVER: Address = Address::V4([192, 0, 2, 2]);
@@ -88,8 +88,8 @@ mod tests {
     }
 
     fn kept(sequence: u32, span: u32, length: usize) -> Kept {
-        let (stamp, sighting) = (Stamp::default(), Sighting::default());
-        Kept { captured: PacketCapture { stamp, sighting }, octets: vec![0; length].into(), length, sequence, span }
+        let (stamp, observation) = (Stamp::default(), PacketObservation::default());
+        Kept { captured: PacketCapture { stamp, observation }, octets: vec![0; length].into(), length, sequence, span }
     }
 
     fn waiting(packets: Vec<Kept>) -> WaitingFlow {

@@ -156,7 +156,7 @@ impl<S> Connections<S> {
         choice: Choice,
         handler: &mut impl Handler<Session = S>,
     ) -> bool {
-        let PacketCapture { stamp, sighting } = captured;
+        let PacketCapture { stamp, observation } = captured;
         let is_service = choice.to_service || choice.from_service;
         if self.table.is_empty() && !is_service && !Setup::is_begun_by(segment.octets) {
             return false;
@@ -173,7 +173,7 @@ impl<S> Connections<S> {
             return true;
         }
         if let Some(session) = &mut entry.known.session {
-            if sighting.is_marked {
+            if observation.is_marked {
                 handler.congested(session, from, CongestionSign::Mark);
             }
             let is_closed = segment.window == 0 && !segment.is_reset();

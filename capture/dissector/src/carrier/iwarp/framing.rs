@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_hole_only_what_is_confirmed_is_believed() {
+    fn behind_a_gap_only_what_is_confirmed_is_believed() {
         let (good, more) = (fpdu(1, 8), fpdu(2, 8));
         let mut other = good.clone();
         *other.last_mut().unwrap() ^= 1;

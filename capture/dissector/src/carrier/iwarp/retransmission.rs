@@ -50,7 +50,7 @@ pub(super) struct Again {
     in_vain: u32,
 }
 
-/// Holes that an end reported.
+/// Gaps that an end reported.
 #[derive(Clone, Copy, Debug)]
 struct ReportedGaps {
     /// The place of the first one, and the place after the last.
@@ -173,17 +173,17 @@ impl Again {
             self.filled = self.filled.min(place);
         }
         // With selective acknowledgements, it would show what has arrived behind a gap (RFC 2018 section 4).
-        let is_no_hole = self.is_selective && beyond.is_none();
-        let is_certain = beyond.is_some() || !is_answer && !is_no_hole;
+        let is_no_gap = self.is_selective && beyond.is_none();
+        let is_certain = beyond.is_some() || !is_answer && !is_no_gap;
         self.recovery = self.recovery.or(Some(LossRecovery { until: self.sent, is_certain }));
-        let before = self.asked.filter(|holes| holes.first >= place);
+        let before = self.asked.filter(|gaps| gaps.first >= place);
         let found =
             before.unwrap_or(ReportedGaps { first: place, end, since: time, newest: (place, time), certain: 0 });
         let certain = if is_certain { end } else { found.certain };
         let newest = if end > found.end { (found.end, time) } else { found.newest };
         self.asked = Some(ReportedGaps { end: found.end.max(end), newest, certain, ..found });
         let is_lost = is_duplicate && self.duplicates == DUPLICATES && is_certain && place >= self.filled;
-        let is_new = !is_no_hole && before.is_none_or(|before| before.end < end);
+        let is_new = !is_no_gap && before.is_none_or(|before| before.end < end);
         Some(GapReport { is_new, is_lost })
     }
 
@@ -191,8 +191,8 @@ impl Again {
     fn make_progress(&mut self, place: u64, is_selective: bool) {
         self.recovery.take_if(|recovery| recovery.until <= place);
         // The next of the gaps that were reported is known already.
-        self.asked.take_if(|holes| holes.end <= place);
-        self.asked.iter_mut().for_each(|holes| holes.first = holes.first.max(place));
+        self.asked.take_if(|gaps| gaps.end <= place);
+        self.asked.iter_mut().for_each(|gaps| gaps.first = gaps.first.max(place));
         // A partial acknowledgement shows the next gap (RFC 6582 section 3.2).
         if let Some(LossRecovery { is_certain, .. }) = self.recovery.filter(|_| !is_selective) {
             let certain = if is_certain { place + 1 } else { 0 };
@@ -259,14 +259,14 @@ impl Again {
     /// Returns true if this segment may be a requested retransmission. A sender takes some time to react to a request.
     fn may_answer(&self, place: u64, reaction: Option<u64>) -> bool {
         let soonest = reaction.map_or(SILENCE, |reaction| reaction / 2);
-        let is_soon = |holes: &ReportedGaps| self.last_time.0.saturating_sub(holes.since(place).0) < soonest;
+        let is_soon = |gaps: &ReportedGaps| self.last_time.0.saturating_sub(gaps.since(place).0) < soonest;
         self.is_asked(place) && !self.asked.as_ref().is_some_and(is_soon)
     }
 
     /// Returns true if the other end has reported that this octet is missing, and the octet was not retransmitted
     /// since.
     pub(super) fn is_missing(&self, place: u64) -> bool {
-        let is_reported = self.asked.is_some_and(|holes| holes.contain(place) && place < holes.certain);
+        let is_reported = self.asked.is_some_and(|gaps| gaps.contain(place) && place < gaps.certain);
         is_reported && !self.is_late(place) && place >= self.filled
     }
 
@@ -292,6 +292,6 @@ impl Again {
 
     /// Returns true if the other end asked for this octet, or this end is retransmitting earlier octets.
     pub(super) fn is_asked(&self, place: u64) -> bool {
-        self.asked.is_some_and(|holes| holes.contain(place)) || self.run.is_some_and(|run| place >= run)
+        self.asked.is_some_and(|gaps| gaps.contain(place)) || self.run.is_some_and(|run| place >= run)
     }
 }

@@ -35,7 +35,7 @@ const FAR: u64 = 1 << 30;
 /// The most octets that an end has sent before a late SYN or setup frame is captured.
 const SHORTLY: u32 = 1 << 16;
 /// After this many segments in a row that are far from all others, the segments must belong to another connection.
-const STRAYS: u32 = 64;
+const DISTANT_SEGMENTS: u32 = 64;
 /// After this many repetitions in a row, the same applies: this is more than a window of segments.
 const REPETITIONS: u32 = 1 << 16;
 /// The largest step of the identification from one segment of a connection to the next, if the host counts packets.
@@ -112,7 +112,7 @@ struct MissedOctets {
 
 /// A piece that waits; the place is the key.
 #[derive(Debug)]
-struct HeldSegment {
+struct BufferedSegment {
     stamp: Stamp,
     octets: Box<[u8]>,
     length: usize,
@@ -164,8 +164,8 @@ struct TcpStream {
     acknowledged: Option<(u64, u64)>,
     /// Time since which data has been acknowledged that was not seen then.
     lags_since: Time,
-    held: BTreeMap<u64, HeldSegment>,
-    strays: u32,
+    held: BTreeMap<u64, BufferedSegment>,
+    distant_segments: u32,
     repetitions: u32,
     order: SendOrder,
     again: Again,
@@ -210,12 +210,12 @@ impl Reassembly {
     /// Returns true if the segments of an end have belonged to another connection for some time.
     pub(super) fn is_outlived(&self, from: Side) -> bool {
         let stream = self.streams.get(from);
-        stream.strays >= STRAYS || stream.repetitions >= REPETITIONS
+        stream.distant_segments >= DISTANT_SEGMENTS || stream.repetitions >= REPETITIONS
     }
 
     /// Octets of memory taken by what waits.
     pub(super) const fn buffered_octets(&self) -> usize {
-        self.held.octets + self.held.segments * 2 * size_of::<HeldSegment>()
+        self.held.octets + self.held.segments * 2 * size_of::<BufferedSegment>()
     }
 
     /// Counts by sender, once all has come.
@@ -246,7 +246,7 @@ impl Reassembly {
         let SentPacket { from, captured } = sent;
         let Self { streams, copies, counts, .. } = self;
         let stream = streams.get(from);
-        let content = recent.digest(key, from, segment.words(), segment.options, captured.sighting);
+        let content = recent.digest(key, from, segment.words(), segment.options, captured.observation);
         let other = streams.get(from.other());
         let place = || extend(stream.next, segment.sequence);
         let need = |since: Time| match segment.length {
@@ -374,10 +374,10 @@ impl Reassembly {
             return Some(place);
         };
         if place.abs_diff(next) < FAR {
-            stream.strays = 0;
+            stream.distant_segments = 0;
             return Some(place);
         }
-        stream.strays += 1;
+        stream.distant_segments += 1;
         self.counts.get_mut(from).unmatched += 1;
         None
     }
@@ -482,8 +482,8 @@ impl Reassembly {
         let Origin { from, stamp } = origin;
         let of = from.other();
         self.streams.get_mut(of).awaited.acknowledge(received, stamp.time);
-        let last_hole = segment.last_hole().map(|hole| hole.map(|edge| extend(Some(received), edge)));
-        let (hole, beyond) = last_hole.map_or((received, None), |[first, beyond]| (first, Some(beyond)));
+        let last_gap = segment.last_gap().map(|gap| gap.map(|edge| extend(Some(received), edge)));
+        let (gap, beyond) = last_gap.map_or((received, None), |[first, beyond]| (first, Some(beyond)));
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
         let TcpStream { again, awaited, .. } = self.streams.get_mut(of);
         let (window, time, least) = (segment.window, stamp.time, awaited.least());
@@ -495,8 +495,8 @@ impl Reassembly {
         if is_new {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
-            let missing = Some(self.streams.get(of).missing_octet(hole));
-            let places = Places { first: hole, end: beyond.unwrap_or(hole + 1) };
+            let missing = Some(self.streams.get(of).missing_octet(gap));
+            let places = Places { first: gap, end: beyond.unwrap_or(gap + 1) };
             out(StreamStep::Recovery(origin, TcpIndication { of, places, kind, missing }));
         }
         if is_lost {
@@ -537,7 +537,7 @@ impl Reassembly {
             let Some(held) = self.streams.get_mut(from).held.remove(&place) else { return };
             self.held.segments -= 1;
             self.held.octets -= held.octets.len();
-            let HeldSegment { stamp, ref octets, length, begins, acknowledges, first_sent, .. } = held;
+            let BufferedSegment { stamp, ref octets, length, begins, acknowledges, first_sent, .. } = held;
             self.give(&Piece { from, stamp, place, octets, length, begins, acknowledges, first_sent }, out);
         }
     }
@@ -668,7 +668,8 @@ impl TcpStream {
             fresh.octets += held.len();
             let Piece { stamp, begins, acknowledges, first_sent, .. } = rest;
             let octets = held;
-            let held = HeldSegment { stamp, octets, length, begins, acknowledges, first_sent, identification, arrival };
+            let held =
+                BufferedSegment { stamp, octets, length, begins, acknowledges, first_sent, identification, arrival };
             self.held.insert(at, held);
             at = stop;
         }
@@ -951,7 +952,7 @@ mod tests {
     /// A receiver that uses selective acknowledgements has no gap where none is reported: such a duplicate answers
     /// octets that had arrived before.
     #[test]
-    fn duplicates_without_what_arrived_behind_a_hole_name_none() {
+    fn duplicates_without_what_arrived_behind_a_gap_name_none() {
         let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
         let lacks = (1001, Passive, [500, 100], &[[108, 112]][..], "");
         let again = (1004, Passive, [500, 112], &[][..], "");
@@ -1006,7 +1007,7 @@ mod tests {
         taken.flagged(Active, 99, 0, 0x02, "").take_segment(Active, 100, 0, "abc");
         taken.take_segment(Active, 0x8000_0000, 0, "stray").take_segment(Active, 103, 0, "def");
         assert_eq!((taken.active(), taken.reassembly.counts.active.unmatched), ("abcdef", 1));
-        for index in 0..STRAYS {
+        for index in 0..DISTANT_SEGMENTS {
             assert!(!taken.reassembly.is_outlived(Active));
             taken.take_segment(Active, 0x8000_0000 + index, 0, "x");
         }
@@ -1022,7 +1023,7 @@ mod tests {
             taken.take_segment(Active, 200 + 2 * index, 0, "x");
             assert!(taken.reassembly.held.segments <= HELD_SEGMENTS);
         }
-        assert_eq!(taken.active(), "!x", "the first hole is given up");
+        assert_eq!(taken.active(), "!x", "the first gap is given up");
         taken.reassembly.finish(&mut |step| append_step(&mut taken.out, step));
         assert_eq!(taken.active(), "!x".repeat(HELD_SEGMENTS + 1));
         assert_eq!(taken.reassembly.held, BufferUse::default());

@@ -1,4 +1,4 @@
-//! RPCs as ladders, in SVG: a line for each packet, or for several in a row that did the same. Drawn are the slowest, the
+//! RPCs as sequence diagrams, in SVG: a line for each packet, or for several in a row that did the same. Drawn are the slowest, the
 //! calls that have waited longest for their reply, and the slowest of each cause.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rpcrdma_dissector::{Address, Files, OperationArguments, Transaction, WaitEnd
 
 use crate::called::called_within;
 use crate::diagnosis::Cause;
-use crate::explain::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use crate::explain::diagram::{Arrow, DiagramStep, DiagramStepKind, diagram_steps, notes};
 use crate::file_names::{FileNames, client, server};
 use crate::format::number::{Milliseconds, counted, duration, grouped};
 use crate::operation_name::OperationName;
@@ -17,7 +17,7 @@ use crate::top::TopBy;
 
 /// The most of the slowest RPCs, and of the calls without a reply, that are drawn.
 const DRAWN: usize = 10;
-/// The most lines of a ladder: so many of the first, and of the last.
+/// The most lines of a sequence diagram: so many of the first, and of the last.
 const FIRST: usize = 24;
 const LAST: usize = 12;
 /// Columns for what an RPC calls.
@@ -34,10 +34,10 @@ const WIDTH: u32 = 724;
 const ROW: u32 = 26;
 const TOP: u32 = 22;
 
-/// An RPC with a drawn ladder, and the keys of the RPC in the tables.
+/// An RPC with a drawn sequence diagram, and the keys of the RPC in the tables.
 #[derive(Debug)]
 pub(super) struct Drawn {
-    /// Name of the ladder's element in the page.
+    /// Name of the sequence diagram's element in the page.
     pub(super) id: String,
     /// Nanoseconds; `None` without a reply.
     latency: Option<u64>,
@@ -57,7 +57,7 @@ pub(super) struct Drawn {
 
 /// The RPCs that are drawn.
 #[derive(Debug, Default)]
-pub(super) struct Ladders {
+pub(super) struct Diagrams {
     /// The slowest RPCs, slowest first.
     slowest: Vec<Arc<Drawn>>,
     /// The calls that have waited longest, the oldest first.
@@ -66,8 +66,8 @@ pub(super) struct Ladders {
     causes: SmallMap<Cause, Arc<Drawn>>,
 }
 
-impl Ladders {
-    /// Takes an RPC, and draws a ladder if needed. `greatest`: causes whose greatest instance so far is this RPC.
+impl Diagrams {
+    /// Takes an RPC, and draws a sequence diagram if needed. `greatest`: causes whose greatest instance so far is this RPC.
     pub(super) fn draw_rpc(
         &mut self,
         transaction: &Transaction,
@@ -112,22 +112,22 @@ impl Ladders {
         drawn
     }
 
-    /// Ladders of RPCs with a reply.
+    /// Sequence diagrams of RPCs with a reply.
     pub(super) fn of_answered(&self) -> Markup {
         html! { @for drawn in self.answered() { (PreEscaped(&drawn.markup)) } }
     }
 
-    /// Ladders of calls without a reply.
+    /// Sequence diagrams of calls without a reply.
     pub(super) fn of_unanswered(&self) -> Markup {
         html! { @for drawn in &self.oldest { (PreEscaped(&drawn.markup)) } }
     }
 
-    /// The ladder of the greatest instance of a cause of this name.
+    /// The sequence diagram of the greatest instance of a cause of this name.
     pub(super) fn of_cause(&self, name: &str) -> Option<&Drawn> {
         self.causes.get(&Cause::of_name(name)?).map(AsRef::as_ref)
     }
 
-    /// The ladder of the slowest drawn RPC for which `is_meant` is true.
+    /// The sequence diagram of the slowest drawn RPC for which `is_meant` is true.
     pub(super) fn find(&self, is_meant: impl Fn(&Drawn) -> bool) -> Option<&Drawn> {
         let unanswered = self.oldest.iter().map(AsRef::as_ref);
         self.answered().into_iter().chain(unanswered).find(|drawn| is_meant(drawn))
@@ -137,21 +137,22 @@ impl Ladders {
 impl Drawn {
     /// Draws an RPC. A note names the omitted parts of a long RPC. `None` if the capture holds no packet of the RPC.
     pub(super) fn new(transaction: &Transaction, files: &Files, file: impl FnOnce() -> Option<String>) -> Option<Self> {
-        let rungs = rungs(transaction);
-        let (first, last) = (rungs.first()?.first, rungs.last()?.last);
+        let steps = diagram_steps(transaction);
+        let (first, last) = (steps.first()?.first, steps.last()?.last);
         let (id, latency) = (id(transaction), transaction.latency());
         let place = files.place(first.frame).map(|place| format!(" ({place})")).unwrap_or_default();
-        let label = format!("Ladder of RPC {:#010x} on connection {}", transaction.xid, transaction.connection);
+        let label =
+            format!("Sequence diagram of RPC {:#010x} on connection {}", transaction.xid, transaction.connection);
         let markup = html! {
-            details.ladder open id=(id) {
+            details.diagram open id=(id) {
                 summary {
                     b { (latency.map_or("no reply:".to_owned(), duration)) } " " (called_within(CALLED, transaction)) ", "
                     (format!("{:#010x}", transaction.xid)) " on connection " (transaction.connection)
                     ", from frame " (grouped(first.frame)) (place)
                 }
                 // The keyboard reaches what is wider than the window.
-                div.scroll tabindex="0" role="region" aria-label=(label) { (drawing(transaction, &rungs, &id)) }
-                @for note in notes(&rungs) { p.note { (note) } }
+                div.scroll tabindex="0" role="region" aria-label=(label) { (drawing(transaction, &steps, &id)) }
+                @for note in notes(&steps) { p.note { (note) } }
             }
         };
         Some(Self {
@@ -185,27 +186,27 @@ impl Drawn {
     }
 }
 
-/// The name of the element of an RPC's ladder.
+/// The name of the element of an RPC's sequence diagram.
 pub(super) fn id(transaction: &Transaction) -> String {
     let reply = || transaction.reply.as_ref().map(|reply| reply.stamp);
     let frame = transaction.began.or_else(reply).map_or(0, |stamp| stamp.frame);
-    format!("ladder-{}-{frame}", transaction.connection)
+    format!("diagram-{}-{frame}", transaction.connection)
 }
 
-fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
+fn drawing(transaction: &Transaction, steps: &[DiagramStep], id: &str) -> Markup {
     let Transaction { xid, from, to, .. } = transaction;
-    let left_out = rungs.len().saturating_sub(FIRST + LAST);
-    let shown = rungs.iter().take(FIRST).map(Some);
+    let left_out = steps.len().saturating_sub(FIRST + LAST);
+    let shown = steps.iter().take(FIRST).map(Some);
     let gap = (left_out > 0).then_some(None);
-    let last = rungs.iter().skip((FIRST + left_out).min(rungs.len())).map(Some);
-    let lines: Vec<Option<&Rung>> = shown.chain(gap).chain(last).collect();
+    let last = steps.iter().skip((FIRST + left_out).min(steps.len())).map(Some);
+    let lines: Vec<Option<&DiagramStep>> = shown.chain(gap).chain(last).collect();
     let height = TOP + ROW * u32::try_from(lines.len()).unwrap_or_default() + 8;
     let latency = transaction.latency().unwrap_or(u64::MAX);
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) role="img"
             aria-labelledby={ (id) "-title " (id) "-text" } {
             title id={ (id) "-title" } { "Sequence diagram of the RPC " (format!("{xid:#010x}")) }
-            desc id={ (id) "-text" } { (description(rungs)) }
+            desc id={ (id) "-text" } { (description(steps)) }
             text.head x=(FRAMES) y="14" { "frames" }
             text.head x=(AT) y="14" { "ms" }
             text.head x=(SINCE) y="14" { "+ms" }
@@ -215,7 +216,7 @@ fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
             @for (index, line) in (0..).zip(&lines) {
                 @let y = TOP + ROW * (index + 1) - 4;
                 @match line {
-                    Some(rung) => (line_of(rung, y, rung.since >= latency / 10 && index > 0)),
+                    Some(step) => (line_of(step, y, step.since >= latency / 10 && index > 0)),
                     None => {
                         text.middle x=((REQUESTER + RESPONDER) / 2) y=(y - 6) {
                             "⋮ " (grouped(left_out as u64)) " more lines: rpcrdma explain --xid " (format!("{xid:#010x}")) " ⋮"
@@ -227,27 +228,27 @@ fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
     }
 }
 
-/// A line of a ladder, with the label above the arrow.
-fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
-    let kind = match rung.kind {
-        RungKind::Message => "message",
-        RungKind::Data => "data",
-        RungKind::Acknowledgement | RungKind::LeftOut => "quiet",
-        RungKind::Loss => "loss",
+/// A line of a sequence diagram, with the label above the arrow.
+fn line_of(step: &DiagramStep, y: u32, is_long: bool) -> Markup {
+    let kind = match step.kind {
+        DiagramStepKind::Message => "message",
+        DiagramStepKind::Data => "data",
+        DiagramStepKind::Acknowledgement | DiagramStepKind::LeftOut => "quiet",
+        DiagramStepKind::Loss => "loss",
     };
     let text = y - 6;
-    let label = rung.label.join(", ");
-    let arrow = match rung.arrow {
+    let label = step.label.join(", ");
+    let arrow = match step.arrow {
         Arrow::Right => Some(format!("M{} {y}H{}m-7 -4l7 4l-7 4", REQUESTER + 2, RESPONDER - 2)),
         Arrow::Left => Some(format!("M{} {y}H{}m7 -4l-7 4l7 4", RESPONDER - 2, REQUESTER + 2)),
         Arrow::ClientSilent | Arrow::ServerSilent | Arrow::LeftOut => None,
     };
     html! {
-        text x=(FRAMES) y=(text) { (rung.frames()) }
-        text x=(AT) y=(text) { (Milliseconds(rung.at)) }
-        text.long[is_long] x=(SINCE) y=(text) { (Milliseconds(rung.since)) }
+        text x=(FRAMES) y=(text) { (step.frames()) }
+        text x=(AT) y=(text) { (Milliseconds(step.at)) }
+        text.long[is_long] x=(SINCE) y=(text) { (Milliseconds(step.since)) }
         g class=(kind) {
-            @match rung.arrow {
+            @match step.arrow {
                 Arrow::Right | Arrow::ClientSilent => { text.left x=(REQUESTER + 10) y=(text) { (label) } }
                 Arrow::Left | Arrow::ServerSilent => { text x=(RESPONDER - 10) y=(text) { (label) } }
                 Arrow::LeftOut => { text.middle x=((REQUESTER + RESPONDER) / 2) y=(text) { (label) } }
@@ -257,18 +258,18 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     }
 }
 
-/// Returns the text alternative of a ladder: the two ends, and the line after the longest pause. A label is not part of a
+/// Returns the text alternative of a sequence diagram: the two ends, and the line after the longest pause. A label is not part of a
 /// sentence, because the label may be a sentence.
-fn description(rungs: &[Rung]) -> String {
-    let named = |frame: u64, rung: &Rung| format!("frame {frame}: {}.", rung.label.join(", "));
-    let mut text = format!("{} of packets.", counted(rungs.len() as u64, "line"));
-    if let Some(first) = rungs.first() {
+fn description(steps: &[DiagramStep]) -> String {
+    let named = |frame: u64, step: &DiagramStep| format!("frame {frame}: {}.", step.label.join(", "));
+    let mut text = format!("{} of packets.", counted(steps.len() as u64, "line"));
+    if let Some(first) = steps.first() {
         text.push_str(&format!(" First, {}", named(first.first.frame, first)));
     }
-    if let Some(last) = rungs.get(1..).and_then(<[Rung]>::last) {
+    if let Some(last) = steps.get(1..).and_then(<[DiagramStep]>::last) {
         text.push_str(&format!(" Last, {}", named(last.last.frame, last)));
     }
-    if let Some(longest) = rungs.iter().skip(1).max_by_key(|rung| rung.since) {
+    if let Some(longest) = steps.iter().skip(1).max_by_key(|step| step.since) {
         let wait = Milliseconds(longest.since);
         text.push_str(&format!(" The longest wait, {wait} ms, was before {}", named(longest.first.frame, longest)));
     }
@@ -281,18 +282,18 @@ mod tests {
 
     use super::*;
 
-    fn rung(frames: [u64; 2], since: u64, label: &[&str]) -> Rung {
+    fn step(frames: [u64; 2], since: u64, label: &[&str]) -> DiagramStep {
         let [first, last] = frames.map(|frame| Stamp { frame, time: Time(0) });
         let label = label.iter().map(|part| (*part).to_owned()).collect();
-        Rung { first, last, at: 0, since, arrow: Arrow::Right, kind: RungKind::Message, label }
+        DiagramStep { first, last, at: 0, since, arrow: Arrow::Right, kind: DiagramStepKind::Message, label }
     }
 
     #[test]
     fn every_diagram_is_described_in_sentences() {
-        let unseen = rung([140, 140], 0, &["cause not seen"]);
+        let unseen = step([140, 140], 0, &["cause not seen"]);
         assert_eq!(description(core::slice::from_ref(&unseen)), "1 line of packets. First, frame 140: cause not seen.");
-        let call = rung([141, 141], 2_000_000, &["Send: call, retransmitted", "84 bytes"]);
-        let data = rung([142, 150], 1_000, &["RDMA Write × 9", "8,192 bytes"]);
+        let call = step([141, 141], 2_000_000, &["Send: call, retransmitted", "84 bytes"]);
+        let data = step([142, 150], 1_000, &["RDMA Write × 9", "8,192 bytes"]);
         assert_eq!(
             description(&[unseen, call, data]),
             "3 lines of packets. First, frame 140: cause not seen. Last, frame 150: RDMA Write × 9, 8,192 bytes. The longest wait, \

@@ -1,4 +1,4 @@
-//! The ladders: the drawing of each line, and the rows that lead to them.
+//! The sequence diagrams: the drawing of each line, and the rows that lead to them.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::synthetic::rpc::{Lists, MSG, message, null};
 use crate::synthetic::trace::Trace;
 use crate::transcode::Record;
 
-/// The ladders of a page, in its order.
-fn ladders(page: &str) -> Vec<&str> {
-    let ladders = page.split("<details class=\"ladder\" open id=\"").skip(1);
-    ladders.map(|ladder| ladder.split("</details>").next().unwrap()).collect()
+/// The sequence diagrams of a page, in its order.
+fn diagrams(page: &str) -> Vec<&str> {
+    let diagrams = page.split("<details class=\"diagram\" open id=\"").skip(1);
+    diagrams.map(|diagram| diagram.split("</details>").next().unwrap()).collect()
 }
 
 /// Returns the text from each `begin` to the next quotation mark.
@@ -22,27 +22,27 @@ fn attributes<'a>(html: &'a str, begin: &str) -> Vec<&'a str> {
     html.split(begin).skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
 }
 
-/// The XID and the connection of a ladder.
-fn names(ladder: &str) -> (&str, &str) {
-    let (xid, rest) = ladder.split_once(" on connection ").unwrap();
+/// The XID and the connection of a sequence diagram.
+fn names(diagram: &str) -> (&str, &str) {
+    let (xid, rest) = diagram.split_once(" on connection ").unwrap();
     (xid.rsplit(", ").next().unwrap(), rest.split(',').next().unwrap())
 }
 
 /// A line is 26 units high, the first below headings of 22. An arrow goes from the end that sent its packets to the other, and a
 /// silence has none.
 #[test]
-fn each_line_of_a_ladder_is_below_the_one_before() {
+fn each_line_of_a_diagram_is_below_the_one_before() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "delays"] {
         let page = report(&capture(name));
-        for ladder in &ladders(&page)[..10] {
-            let (xid, connection) = names(ladder);
+        for diagram in &diagrams(&page)[..10] {
+            let (xid, connection) = names(diagram);
             let explain = ["explain", "--quiet", "--json", "--xid", xid, "--connection", connection, &capture(name)];
             let explained = &json(&explain)[0];
             let steps = explained["steps"].as_array().unwrap();
             let since = |step: &Value| step["since_before_ns"].as_u64().unwrap();
             let lines = steps.len();
-            assert_eq!(attributes(ladder, "viewBox=\""), [format!("0 0 724 {}", 22 + 26 * lines + 8)], "{name}");
-            let texts = |column: &str| attributes(ladder, &format!("x=\"{column}\" y=\"")).split_off(1);
+            assert_eq!(attributes(diagram, "viewBox=\""), [format!("0 0 724 {}", 22 + 26 * lines + 8)], "{name}");
+            let texts = |column: &str| attributes(diagram, &format!("x=\"{column}\" y=\"")).split_off(1);
             let expected: Vec<_> = (0..lines).map(|line| (38 + 26 * line).to_string()).collect();
             assert_eq!([texts("112"), texts("190"), texts("268")], [&expected[..]; 3], "{name} {xid}");
             let arrows = (0..).zip(steps).filter(|(_, step)| {
@@ -52,13 +52,13 @@ fn each_line_of_a_ladder_is_below_the_one_before() {
                 (y, true) => format!("M286 {y}H714m-7 -4l7 4l-7 4"),
                 (y, false) => format!("M714 {y}H286m7 -4l-7 4l7 4"),
             });
-            assert_eq!(attributes(ladder, "<path d=\""), arrows.collect::<Vec<_>>(), "{name} {xid}");
+            assert_eq!(attributes(diagram, "<path d=\""), arrows.collect::<Vec<_>>(), "{name} {xid}");
             // A tenth of the time, and not before the first.
             let latency = explained["transaction"]["latency_ns"].as_u64().unwrap();
             let long = (0..).zip(steps).skip(1).filter(|(_, step)| since(step) >= latency / 10);
             let long = long.map(|(line, _): (usize, _)| expected[line].clone());
             assert_eq!(
-                attributes(ladder, "<text class=\"long\" x=\"268\" y=\""),
+                attributes(diagram, "<text class=\"long\" x=\"268\" y=\""),
                 long.collect::<Vec<_>>(),
                 "{name} {xid}"
             );
@@ -71,24 +71,24 @@ fn each_line_of_a_ladder_is_below_the_one_before() {
             );
             let ends = [&steps[0]["first_frame"], &steps[lines - 1]["last_frame"]];
             let lines = format!(">{lines} lines of packets. First, frame {}: ", ends[0]);
-            assert!(ladder.contains(&format!(". Last, frame {}: ", ends[1])), "{ladder}");
-            assert!(ladder.contains(&words) && ladder.contains(&lines), "{words} {lines} {ladder}");
+            assert!(diagram.contains(&format!(". Last, frame {}: ", ends[1])), "{diagram}");
+            assert!(diagram.contains(&words) && diagram.contains(&lines), "{words} {lines} {diagram}");
         }
     }
 }
 
-/// A row leads to the first ladder of its operation, client or server: the slowest, or the oldest if none of them has a reply.
+/// A row leads to the first sequence diagram of its operation, client or server: the slowest, or the oldest if none of them has a reply.
 #[test]
 fn a_row_leads_to_the_slowest_rpc_that_it_counts() {
     let clients = Written::new("clients", &many_clients());
     for name in [&capture("nfs41_lossy"), &capture("hangs"), &capture("errors"), &clients.0] {
         let page = report(name);
         let rpcs = json(&["transactions", "--quiet", "--json", name]);
-        let drawn = ladders(&page).into_iter().map(|ladder| {
-            let (xid, connection) = names(ladder);
+        let drawn = diagrams(&page).into_iter().map(|diagram| {
+            let (xid, connection) = names(diagram);
             let connection: u64 = connection.parse().unwrap();
             let is_it = |rpc: &&Value| rpc["rdma_xid"] == xid && rpc["connection"] == connection;
-            (ladder.split('"').next().unwrap(), rpcs.iter().find(is_it).unwrap())
+            (diagram.split('"').next().unwrap(), rpcs.iter().find(is_it).unwrap())
         });
         let drawn: Vec<_> = drawn.collect();
         for (caption, field) in
@@ -133,13 +133,13 @@ fn unanswered_calls_are_drawn_in_table_order() {
     for (name, expected) in [(&capture("hangs"), 3), (&clients.0, 10), (&repeated.0, 1)] {
         let page = report(name);
         let section = page.split("<section id=\"hung\"").nth(1).unwrap().split("</section>").next().unwrap();
-        let drawn = attributes(section, "<details class=\"ladder\" open id=\"");
+        let drawn = attributes(section, "<details class=\"diagram\" open id=\"");
         assert_eq!((&drawn, drawn.len()), (&attributes(section, "<td><a href=\"#"), expected), "{name}");
     }
 }
 
-/// A call whose data is asked for by 30 RDMA Reads, one after the other: a ladder of 62 lines, or 63 with the acknowledgement.
-fn long_ladder() -> Vec<Record> {
+/// A call whose data is asked for by 30 RDMA Reads, one after the other: a sequence diagram of 62 lines, or 63 with the acknowledgement.
+fn long_diagram() -> Vec<Record> {
     let mut trace = Trace::new();
     let chunks: Vec<_> = (0..30).map(|number| (40, (9, 1000 * number, 1000))).collect();
     let call = trace.wire.send(Client, &message(MSG, 1, &Lists::reads(&chunks), &null(1)));
@@ -153,14 +153,14 @@ fn long_ladder() -> Vec<Record> {
 }
 
 #[test]
-fn a_long_ladder_has_its_first_and_last_lines() {
-    let file = Written::new("ladder", &long_ladder());
+fn a_long_diagram_has_its_first_and_last_lines() {
+    let file = Written::new("diagram", &long_diagram());
     let page = report(&file.0);
     let explained = &json(&["explain", "--quiet", "--json", "--xid", "0x00000001", &file.0])[0];
     let steps = explained["steps"].as_array().unwrap();
     let frames = steps.iter().map(|step| step["first_frame"].as_u64().unwrap());
-    let ladder = page.split("<details class=\"ladder\"").nth(1).unwrap();
-    let shown: Vec<u64> = ladder
+    let diagram = page.split("<details class=\"diagram\"").nth(1).unwrap();
+    let shown: Vec<u64> = diagram
         .split("x=\"112\" y=\"")
         .skip(2)
         .map(|cell| {
@@ -171,10 +171,10 @@ fn a_long_ladder_has_its_first_and_last_lines() {
     assert_eq!(shown, [&all[..24], &all[all.len() - 12..]].concat());
     let left_out = format!("⋮ {} more lines: rpcrdma explain --xid 0x00000001 ⋮", all.len() - 36);
     // 26 for each line: the left out ones are the 25th.
-    assert!(ladder.contains(&format!("<text class=\"middle\" x=\"500\" y=\"662\">{left_out}</text>")), "{ladder}");
-    assert!(ladder.contains("viewBox=\"0 0 724 992\""), "{ladder}");
+    assert!(diagram.contains(&format!("<text class=\"middle\" x=\"500\" y=\"662\">{left_out}</text>")), "{diagram}");
+    assert!(diagram.contains("viewBox=\"0 0 724 992\""), "{diagram}");
     assert!(
-        text(ladder).contains(&format!("{} lines of packets. First, frame {}: Send: call", all.len(), all[0])),
-        "{ladder}"
+        text(diagram).contains(&format!("{} lines of packets. First, frame {}: Send: call", all.len(), all[0])),
+        "{diagram}"
     );
 }

@@ -9,7 +9,7 @@ use super::network::Network;
 
 /// Marks of a captured packet that tell duplicates from retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sighting {
+pub(crate) struct PacketObservation {
     /// IPv4 identification; 0 if there is none.
     pub(crate) identification: u16,
     /// Names the place of the capture: the hop limit and the octets before the network layer.
@@ -21,8 +21,8 @@ pub(crate) struct Sighting {
 /// The bits of Explicit Congestion Notification, all set: Congestion Experienced.
 const MARKED: u8 = 3;
 
-impl Sighting {
-    /// Returns the sighting of a packet that has this network layer, in a frame of these octets.
+impl PacketObservation {
+    /// Returns the observation of a packet that has this network layer, in a frame of these octets.
     #[inline]
     pub(super) fn new(network: &Network<'_>, frame: &[u8]) -> Self {
         let (header, identification, hop_limit, congestion) = match *network {
@@ -56,7 +56,7 @@ mod tests {
         (header[4], header[5], header[8]) = (0x12, 0x34, 64);
         let seen = |header: &[u8], link: usize| {
             let frame = [&vec![0; link], header].concat();
-            Sighting::new(&Network::Ipv4(&frame[link..]), &frame)
+            PacketObservation::new(&Network::Ipv4(&frame[link..]), &frame)
         };
         let here = seen(&header, 14);
         assert_eq!(here.identification, 0x1234);
@@ -65,17 +65,17 @@ mod tests {
         assert_ne!(seen(&header, 14).point, here.point, "behind a router");
         header[4..6].fill(0);
         assert_eq!(seen(&header, 14).identification, 0);
-        assert_eq!(seen(&header[..3], 0), Sighting::default());
+        assert_eq!(seen(&header[..3], 0), PacketObservation::default());
         header[7] = 63;
         let frame = [&[0; 14][..], &header].concat();
-        let six = Sighting::new(&Network::Ipv6(&frame[14..]), &frame);
+        let six = PacketObservation::new(&Network::Ipv6(&frame[14..]), &frame);
         assert_eq!((six.identification, six.point), (0, 14 << 8 | 63));
     }
 
     #[test]
     fn octets_behind_the_packet_do_not_name_the_place() {
         let frame = [0; 58];
-        let seen = |end: usize, frame: &[u8]| Sighting::new(&Network::Ipv4(&frame[14..end]), frame);
+        let seen = |end: usize, frame: &[u8]| PacketObservation::new(&Network::Ipv4(&frame[14..end]), frame);
         assert_eq!(seen(54, &frame[..]), seen(54, &frame[..54]));
     }
 }

@@ -1,4 +1,4 @@
-//! An RPC as a ladder: the packets between the two ends, a line for each packet, or for several consecutive ones with the
+//! An RPC as a sequence diagram: the packets between the two ends, a line for each packet, or for several consecutive ones with the
 //! same effect. The requester is on the left, the responder on the right.
 
 use rpcrdma_dissector::{PacketRun, RecoveryKind, Stamp, Step, StepsLeftOut, Transaction};
@@ -10,7 +10,7 @@ const DISCARDED: &str = "discarded";
 /// Label of the first transmission of packets that were retransmitted, if the capture does not hold that transmission.
 const LOST_BEFORE: &str = "first not captured";
 
-/// Direction of a line of a ladder.
+/// Direction of a line of a sequence diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrow {
     /// To the responder.
@@ -25,9 +25,9 @@ pub(crate) enum Arrow {
     LeftOut,
 }
 
-/// Subject of a line of a ladder.
+/// Subject of a line of a sequence diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RungKind {
+pub(crate) enum DiagramStepKind {
     /// A Send.
     Message,
     /// RDMA Reads and RDMA Writes.
@@ -40,9 +40,9 @@ pub(crate) enum RungKind {
     LeftOut,
 }
 
-/// A line of a ladder.
+/// A line of a sequence diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rung {
+pub(crate) struct DiagramStep {
     pub(crate) first: Stamp,
     pub(crate) last: Stamp,
     /// Nanoseconds since the first packet of the RPC.
@@ -50,12 +50,12 @@ pub(crate) struct Rung {
     /// Nanoseconds since the line before.
     pub(crate) since: u64,
     pub(crate) arrow: Arrow,
-    pub(crate) kind: RungKind,
+    pub(crate) kind: DiagramStepKind,
     /// Description of the event: the parts that may be left out if there is no room come last.
     pub(crate) label: Vec<String>,
 }
 
-impl Rung {
+impl DiagramStep {
     /// Returns the description, in at most `room` columns if that is possible.
     pub(crate) fn label_within(&self, room: usize) -> String {
         (1..=self.label.len())
@@ -74,8 +74,8 @@ impl Rung {
     }
 }
 
-/// Returns the lines of a ladder. A packet captured before the end of the line above counts as 0 nanoseconds after that line.
-pub(crate) fn rungs(transaction: &Transaction) -> Vec<Rung> {
+/// Returns the lines of a sequence diagram. A packet captured before the end of the line above counts as 0 nanoseconds after that line.
+pub(crate) fn diagram_steps(transaction: &Transaction) -> Vec<DiagramStep> {
     let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
     let Some(began) = transaction.began.or(reply) else { return Vec::new() };
     let (runs, left_out) = match &transaction.steps {
@@ -83,15 +83,15 @@ pub(crate) fn rungs(transaction: &Transaction) -> Vec<Rung> {
         // The capture lacks the call.
         None => (reply_alone(transaction), None),
     };
-    let mut rungs: Vec<Rung> = Vec::with_capacity(runs.len() + 1);
+    let mut steps: Vec<DiagramStep> = Vec::with_capacity(runs.len() + 1);
     let mut left_out = left_out;
     for run in &runs {
         if let Some(missing) = left_out.take_if(|missing| missing.first.frame < run.first.frame) {
-            rungs.push(missing_rung(&missing, &RungTimes::new(missing.first, began, rungs.last())));
+            steps.push(missing_step(&missing, &DiagramStepTimes::new(missing.first, began, steps.last())));
         }
-        rungs.push(rung(run, transaction, &RungTimes::new(run.first, began, rungs.last())));
+        steps.push(diagram_step(run, transaction, &DiagramStepTimes::new(run.first, began, steps.last())));
     }
-    rungs
+    steps
 }
 
 fn reply_alone(transaction: &Transaction) -> Vec<PacketRun> {
@@ -103,32 +103,32 @@ fn reply_alone(transaction: &Transaction) -> Vec<PacketRun> {
 }
 
 /// The times of a line.
-struct RungTimes {
+struct DiagramStepTimes {
     /// Nanoseconds since the first packet of the RPC.
     at: u64,
     /// Nanoseconds since the line before.
     since: u64,
 }
 
-impl RungTimes {
+impl DiagramStepTimes {
     /// The times of a line that begins at `first`, of an RPC that began at `began`.
-    fn new(first: Stamp, began: Stamp, before: Option<&Rung>) -> Self {
+    fn new(first: Stamp, began: Stamp, before: Option<&DiagramStep>) -> Self {
         let before = before.map_or(began, |before| before.last);
         let since = |stamp: Stamp| first.time.0.saturating_sub(stamp.time.0);
         Self { at: since(began), since: since(before) }
     }
 }
 
-fn missing_rung(missing: &StepsLeftOut, times: &RungTimes) -> Rung {
+fn missing_step(missing: &StepsLeftOut, times: &DiagramStepTimes) -> DiagramStep {
     let StepsLeftOut { packets, first, last, .. } = *missing;
-    let RungTimes { at, since } = *times;
+    let DiagramStepTimes { at, since } = *times;
     let label = vec![format!("{} packets are not shown", grouped(packets))];
-    Rung { first, last, at, since, arrow: Arrow::LeftOut, kind: RungKind::LeftOut, label }
+    DiagramStep { first, last, at, since, arrow: Arrow::LeftOut, kind: DiagramStepKind::LeftOut, label }
 }
 
-fn rung(run: &PacketRun, transaction: &Transaction, times: &RungTimes) -> Rung {
+fn diagram_step(run: &PacketRun, transaction: &Transaction, times: &DiagramStepTimes) -> DiagramStep {
     let PacketRun { from, step, recovery, first, last, .. } = *run;
-    let RungTimes { at, since } = *times;
+    let DiagramStepTimes { at, since } = *times;
     let is_silence = recovery.is_some_and(RecoveryKind::is_cause);
     let arrow = match (from == transaction.requester, is_silence) {
         (true, false) => Arrow::Right,
@@ -137,13 +137,13 @@ fn rung(run: &PacketRun, transaction: &Transaction, times: &RungTimes) -> Rung {
         (false, true) => Arrow::ServerSilent,
     };
     let kind = match (step, recovery) {
-        (_, Some(_)) | (None, _) => RungKind::Loss,
-        _ if run.is_discarded => RungKind::Loss,
-        (Some(Step::Acknowledgement), _) => RungKind::Acknowledgement,
-        (Some(Step::Call | Step::Reply | Step::Done), _) => RungKind::Message,
-        (Some(Step::ReadRequest | Step::ReadResponse | Step::Write), _) => RungKind::Data,
+        (_, Some(_)) | (None, _) => DiagramStepKind::Loss,
+        _ if run.is_discarded => DiagramStepKind::Loss,
+        (Some(Step::Acknowledgement), _) => DiagramStepKind::Acknowledgement,
+        (Some(Step::Call | Step::Reply | Step::Done), _) => DiagramStepKind::Message,
+        (Some(Step::ReadRequest | Step::ReadResponse | Step::Write), _) => DiagramStepKind::Data,
     };
-    Rung { first, last, at, since, arrow, kind, label: label(run) }
+    DiagramStep { first, last, at, since, arrow, kind, label: label(run) }
 }
 
 fn label(run: &PacketRun) -> Vec<String> {
@@ -191,9 +191,9 @@ fn sign(recovery: Option<RecoveryKind>) -> String {
     }
 }
 
-/// Returns explanations of the words that appear in a ladder.
-pub(crate) fn notes(rungs: &[Rung]) -> Vec<&'static str> {
-    let has = |text: &str| rungs.iter().any(|rung| rung.label.first().is_some_and(|label| label.contains(text)));
+/// Returns explanations of the words that appear in a sequence diagram.
+pub(crate) fn notes(steps: &[DiagramStep]) -> Vec<&'static str> {
+    let has = |text: &str| steps.iter().any(|step| step.label.first().is_some_and(|label| label.contains(text)));
     let notes = [
         (DISCARDED, "discarded: the receiver missed a packet before these and threw them away; they came again later"),
         (
