@@ -315,6 +315,19 @@ impl PromiseStatistics {
         }
     }
 
+    /// Adds promises of the same kind that have ended.
+    fn add_ended(&mut self, later: Self) {
+        let Self { longest, .. } = later;
+        self.ended += later.ended;
+        self.failed += later.failed;
+        self.refusals += later.refusals;
+        self.waited_ns = self.waited_ns.saturating_add(later.waited_ns);
+        let waited = |longest: &Option<LongestPromise>| longest.as_ref().map(|longest| longest.waited_ns);
+        if waited(&longest) > waited(&self.longest) {
+            self.longest = longest;
+        }
+    }
+
     /// The promises of the kind in a line.
     #[must_use]
     pub fn line(&self) -> String {
@@ -407,6 +420,14 @@ impl PromiseCounts {
                 counts.or_insert_with(|| PromiseStatistics::new(promise.kind)).take_ended(promise);
             }
         }
+    }
+
+    /// Adds the promises of other addresses of the mount.
+    pub(crate) fn add_counts(&mut self, later: Self) {
+        for (kind, counts) in later.ended {
+            self.ended.entry(kind).or_insert_with(|| PromiseStatistics::new(kind)).add_ended(counts);
+        }
+        self.open.extend(later.open);
     }
 
     /// The counts by kind, once the capture has ended.

@@ -340,18 +340,38 @@ fn two_addresses_of_one_server_are_joined_by_its_owner() {
     story.create(2, 400, [4, 9, 6, 8], [9, 8]);
     let other = |xid| nfs4::exchange_id_reply(xid, [8, 8], 6, b"nfs.example", b"other scope");
     story.alone(3, 600, nfs4::exchange_id, other);
-    let mounts = mounts(&story.mount.packets());
-    let told: Vec<_> = mounts
-        .iter()
-        .map(|mount| (mount.server.as_str(), mount.server_owner.as_ref().unwrap().other_addresses.join(" ")))
-        .collect();
-    let expected = [("192.0.2.2", "192.0.2.4"), ("192.0.2.4", "192.0.2.2"), ("192.0.2.5", "")];
-    assert_eq!(told, expected.map(|(server, others)| (server, others.to_owned())));
+    let packets = story.mount.packets();
+    let mounts = mounts(&packets);
+    let told: Vec<_> = mounts.iter().map(|mount| (mount.server.as_str(), mount.ends(), mount.connections)).collect();
+    let expected = [
+        ("192.0.2.2", "192.0.2.1 → 192.0.2.2, 192.0.2.4".to_owned(), 2),
+        ("192.0.2.5", "192.0.2.1 → 192.0.2.5".to_owned(), 1),
+    ];
+    assert_eq!(told, expected);
+    let told: Vec<_> = diagnose(&frames(&packets)).mounts.iter().map(|mount| mount.ends.clone()).collect();
+    assert_eq!(told, expected.map(|(_, ends, _)| ends));
     let lines = mounts[0].lines().join("\n");
     assert!(lines.contains("server \"nfs.example\" of scope \"example\""), "{lines}");
-    let session = mounts[1].session.clone().unwrap();
+    let session = mounts[0].session.clone().unwrap();
     assert_eq!((session.slots, session.slots_asked, session.callback_slots), (8, Some(9), 3));
     assert_eq!(session.client_id.as_deref(), Some("0000000400000009"));
+}
+
+/// A client with two addresses: the server gives both the same client ID.
+#[test]
+fn two_addresses_of_one_client_are_joined_by_its_id() {
+    for (client, expected) in
+        [([4, 5], "192.0.2.1, 192.0.2.3 → 192.0.2.2, 192.0.2.4"), ([4, 6], "192.0.2.1 → 192.0.2.2")]
+    {
+        let mut story = Story::new(Carrier::Roce);
+        story.mount.connect_hosts(0, [1, 2]).connect_hosts(100, [3, 4]);
+        story.create(1, 200, [4, 5, 6, 7], [16, 3]);
+        let exchanged = |xid| nfs4::exchange_id_reply(xid, client, 6, b"nfs.example", b"example");
+        story.alone(2, 400, nfs4::exchange_id, exchanged);
+        let mounts = mounts(&story.mount.packets());
+        assert_eq!(mounts[0].ends(), expected);
+        assert_eq!(mounts[0].connections, mounts[0].server_addresses.len() as u64);
+    }
 }
 
 /// The fields of SEQUENCE, CREATE_SESSION, EXCHANGE_ID and WRITE in JSON, and in `decode -v`.

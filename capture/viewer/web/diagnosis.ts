@@ -41,7 +41,7 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { selec
 /** The mounts, folded. */
 function mountBlock(mounts: Diagnosis["mounts"]): HTMLElement {
   const lines = ({ lines }: Diagnosis["mounts"][number]): HTMLElement => element("ul", {}, ...lines.map((line) => element("li", {}, line)));
-  const shown = mounts.slice(0, MOUNTS).flatMap((mount) => [element("h3", {}, `${mount.client} → ${mount.server}`), lines(mount)]);
+  const shown = mounts.slice(0, MOUNTS).flatMap((mount) => [element("h3", {}, mount.ends), lines(mount)]);
   const more = mounts.length - MOUNTS;
   if (more > 0) shown.push(element("p", { class: "note" }, `${more} more: see rpcrdma stats`));
   const count = mounts.length === 1 ? "1 mount" : `${mounts.length} mounts`;

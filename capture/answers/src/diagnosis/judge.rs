@@ -12,7 +12,7 @@ use super::judgement::{EndNames, Judgement, NAMED, added_up, is_part, longest, n
 use super::outlier::{self, OutlierOwner};
 use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
-use super::sessions::ReportedStates;
+use super::sessions::{ReportedStates, owner_of_size, size_sentence};
 use super::tally::{GreatestRpc, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use crate::format::line::sentence;
@@ -707,9 +707,13 @@ impl<'a> Judgement<'a> {
             counted(self.waits.rpcs, "call"),
             duration(tally.greatest()?)
         )];
-        let facts = self.context.map_or(self.facts, |context| &context.facts);
-        let (owner, size) = facts.sessions.size().unzip();
-        evidence.extend(size);
+        let (facts, mounts) = match self.context {
+            Some(context) => (&context.facts, &context.mounts[..]),
+            None => (self.facts, self.mounts),
+        };
+        let session = facts.sessions.busiest(mounts);
+        evidence.extend(session.map(size_sentence));
+        let owner = session.map(owner_of_size);
         Some(self.timed(self.cause(Cause::Slots, owner, evidence, "stats"), tally))
     }
 

@@ -270,7 +270,6 @@ impl Diagnoser {
         self.waits.add_rpc(&rpc, &mut causes);
         let counted = |cause, wait: Option<u64>| wait.filter(|_| causes.counted.contains(cause));
         let slot_wait = transaction.slot_wait.and_then(Result::ok);
-        self.facts.sessions.note_sessions(transaction, arguments);
         self.facts.sessions.add_rpc(arguments, counted(Cause::Slots, slot_wait));
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, counted(Cause::Credits, wait));

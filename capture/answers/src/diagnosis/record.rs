@@ -70,8 +70,10 @@ pub struct Diagnosis {
 pub struct DiagnosedMount {
     /// Address of the client.
     pub client: String,
-    /// Address of the server.
+    /// Address of the server: of several addresses, the one that was used first.
     pub server: String,
+    /// The client and the server, with all addresses: several belong to one server if EXCHANGE_ID says so.
+    pub ends: String,
     /// Versions, security, the largest READ and WRITE, and slots, as far as the capture shows these.
     pub options: String,
     /// Promises above RPC in words, a line for each kind.
@@ -84,7 +86,7 @@ impl DiagnosedMount {
     pub(super) fn new(mount: &MountStatistics) -> Self {
         let promises = mount.promises.iter().map(PromiseStatistics::line).collect();
         let (client, server) = (mount.client.clone(), mount.server.clone());
-        Self { client, server, options: mount.summary(), promises, lines: mount.lines() }
+        Self { client, server, ends: mount.ends(), options: mount.summary(), promises, lines: mount.lines() }
     }
 }
 

@@ -3,66 +3,41 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rpcrdma_dissector::OperationArguments;
 use rpcrdma_dissector::nfs::SessionId;
-use rpcrdma_dissector::{OperationArguments, Transaction};
 
 use super::cause::{CauseOwner, UNANSWERED};
 use crate::format::number::{counted, grouped};
 use crate::operation_text::hexadecimal;
-use crate::stats::{MountFlag, MountStatistics};
+use crate::stats::{MountFlag, MountSession, MountStatistics};
 
 /// The most sessions that are told apart.
 const SESSIONS: usize = 1000;
 
 /// Flags that say nothing is wrong: a GSS context that is about to expire, and changes of device IDs.
 const NOTICES: u32 = 0x2 | 0x800 | 0x1000;
-/// Flags about callbacks, which may be set for a moment while a client sets up its callback channel.
+/// Flags about callbacks, which may be set for a moment while a client sets up the callback channel.
 const CALLBACKS: u32 = 0x1 | 0x2 | 0x4 | 0x200 | 0x400;
 /// Flags that tell what the server, or its administrator, did: a moved file system, a restart, state that an administrator revoked.
 const OF_SERVER: u32 = 0x20 | 0x80 | 0x100;
 
-/// Slots of a session.
-#[derive(Clone, Copy, Debug)]
-struct SessionSize {
-    asked: Option<u32>,
-    granted: u32,
-    frame: u64,
-    /// Number of slots that the server wanted to be used, the least.
-    wanted: u64,
-    /// Nanoseconds for which calls waited.
-    waited: u64,
-}
-
-/// Sizes of the sessions whose calls waited for slots, and status flags of the selected RPCs.
+/// Sessions whose calls waited for slots, and status flags of the selected RPCs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionFacts {
-    sizes: BTreeMap<SessionId, SessionSize>,
+    /// Nanoseconds for which calls waited, by session.
+    waited: BTreeMap<SessionId, u64>,
     /// Status flags in the replies of the RPCs, by session.
     flags: BTreeMap<SessionId, u32>,
 }
 
 impl SessionFacts {
-    /// Takes the sizes of sessions that an RPC creates.
-    pub(super) fn note_sessions(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
-        for session in arguments.iter().filter_map(|arguments| arguments.session) {
-            let (Some(created), Some(reply)) = (session.created, &transaction.reply) else { continue };
-            if self.sizes.len() >= SESSIONS {
-                self.sizes.clear();
-            }
-            let granted = created.fore.calls;
-            let asked = session.asked.map(|[fore, _]| fore.calls);
-            let frame = reply.stamp.frame;
-            let size = SessionSize { asked, granted, frame, wanted: granted.into(), waited: 0 };
-            self.sizes.insert(created.session, size);
-        }
-    }
-
     /// Takes an RPC in a session, and the nanoseconds for which the call waited for a slot, if that is a cause.
     pub(super) fn add_rpc(&mut self, arguments: &[OperationArguments<'_>], wait: Option<u64>) {
         let Some(results) = arguments.first().and_then(|first| first.sequence_results) else { return };
-        if let Some(size) = self.sizes.get_mut(&results.session) {
-            size.wanted = size.wanted.min(u64::from(results.target_highest_slot_id) + 1);
-            size.waited = size.waited.saturating_add(wait.unwrap_or_default());
+        let wait = wait.filter(|_| self.waited.len() < SESSIONS || self.waited.contains_key(&results.session));
+        if let Some(wait) = wait {
+            let waited = self.waited.entry(results.session).or_default();
+            *waited = waited.saturating_add(wait);
         }
         let flags = results.status_flags.map_or(0, |flags| flags.0);
         if flags != 0 && (self.flags.len() < SESSIONS || self.flags.contains_key(&results.session)) {
@@ -70,10 +45,11 @@ impl SessionFacts {
         }
     }
 
-    /// Size of the session whose calls waited longest, in a sentence, with the end that asked for or granted too little.
-    pub(super) fn size(&self) -> Option<(CauseOwner, String)> {
-        let most = self.sizes.values().max_by_key(|size| size.waited).filter(|size| size.waited > 0)?;
-        Some((most.owner(), most.sentence()))
+    /// The session whose calls waited longest, among the sessions of the mounts.
+    pub(super) fn busiest<'a>(&self, mounts: &'a [MountStatistics]) -> Option<&'a MountSession> {
+        let (session, _) = self.waited.iter().max_by_key(|(_, waited)| **waited)?;
+        let name = hexadecimal(session);
+        mounts.iter().flat_map(|mount| &mount.sessions).find(|session| session.session_id == name)
     }
 
     /// Returns true if a reply of the RPCs has a flag.
@@ -83,29 +59,26 @@ impl SessionFacts {
     }
 }
 
-impl SessionSize {
-    /// The end that asked for or granted too few slots.
-    fn owner(&self) -> CauseOwner {
-        let is_lowered = self.wanted < u64::from(self.granted);
-        let is_cut = self.asked.is_some_and(|asked| asked > self.granted);
-        if is_lowered || is_cut { CauseOwner::Server } else { CauseOwner::Client }
-    }
+/// The end that asked for or granted too few slots.
+pub(super) fn owner_of_size(session: &MountSession) -> CauseOwner {
+    let is_lowered = session.slots_wanted.is_some_and(|wanted| wanted < u64::from(session.slots));
+    let is_cut = session.slots_asked.is_some_and(|asked| asked > session.slots);
+    if is_lowered || is_cut { CauseOwner::Server } else { CauseOwner::Client }
+}
 
-    fn sentence(&self) -> String {
-        let granted = counted(self.granted.into(), "slot");
-        let asked = match self.asked {
-            Some(asked) if asked > self.granted => {
-                format!("the client asked for {}, and the server granted fewer", grouped(asked.into()))
-            }
-            Some(_) => "as the client asked: the client has to ask for more".to_owned(),
-            None => "as the server granted".to_owned(),
-        };
-        let wanted = match self.wanted < u64::from(self.granted) {
-            true => format!(" Later the server wanted no more than {} to be used.", grouped(self.wanted)),
-            false => String::new(),
-        };
-        format!("The session has {granted} (frame {}): {asked}.{wanted}", self.frame)
-    }
+/// Number of slots of a session, and the end that chose the number.
+pub(super) fn size_sentence(session: &MountSession) -> String {
+    let slots = counted(session.slots.into(), "slot");
+    let asked = match session.slots_asked {
+        Some(asked) if asked > session.slots => {
+            format!("the client asked for {}, and the server granted fewer", grouped(asked.into()))
+        }
+        Some(_) => "as the client asked: the client has to ask for more".to_owned(),
+        None => "as the server granted".to_owned(),
+    };
+    let wanted = session.slots_wanted.filter(|wanted| *wanted < u64::from(session.slots));
+    let wanted = wanted.map(|wanted| format!(" Later the server wanted no more than {} to be used.", grouped(wanted)));
+    format!("The session has {slots} (frame {}): {asked}.{}", session.frame, wanted.unwrap_or_default())
 }
 
 /// A state that a server reports of a client.
@@ -148,14 +121,14 @@ fn consequence(bits: u32) -> Option<&'static str> {
     None
 }
 
-/// States that servers report, those that last first, then the longest.
+/// States that servers report: lasting states first, then the longest.
 pub(super) struct ReportedStates<'a> {
     states: Vec<ReportedState<'a>>,
     has_several_mounts: bool,
 }
 
 impl<'a> ReportedStates<'a> {
-    /// The states that matter; of a selection, those that a selected reply has.
+    /// The states that matter; of a selection, the states in selected replies.
     pub(super) fn new(mounts: &'a [MountStatistics], selected: Option<&SessionFacts>) -> Self {
         let is_selected = |state: &ReportedState<'_>| selected.is_none_or(|selected| selected.has(state.flag));
         let all = mounts.iter().flat_map(ReportedState::list_states);

@@ -43,7 +43,7 @@ fn mounted(diagnosis: &Diagnosis) -> Option<String> {
 fn promised(diagnosis: &Diagnosis) -> impl Iterator<Item = String> {
     let is_alone = diagnosis.mounts.len() == 1;
     let lines = diagnosis.mounts.iter().flat_map(move |mount| {
-        let ends = if is_alone { String::new() } else { format!("{} → {}: ", mount.client, mount.server) };
+        let ends = if is_alone { String::new() } else { format!("{}: ", mount.ends) };
         mount.promises.iter().map(move |line| format!("{ends}{line}"))
     });
     lines.take(PROMISES)

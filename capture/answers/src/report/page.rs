@@ -147,7 +147,7 @@ fn mounts(finished: &Finished<'_>) -> Markup {
             details.mounts {
                 summary { (counted(mounts.len() as u64, "mount")) ": versions, security, sizes, sessions" }
                 @for mount in mounts.iter().take(ROWS) {
-                    h3 { (mount.client) " → " (mount.server) }
+                    h3 { (mount.ends()) }
                     ul { @for line in mount.lines() { li { (line) } } }
                 }
                 (left_out(mounts.len(), 0, "mounts"))

@@ -1,7 +1,5 @@
 //! Mounts: what the RPCs between a client and a server show of the options of both.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rpcrdma::rpc::{AuthSys, Flavor};
 use rpcrdma_dissector::nfs::{OperationCode, v2, v3};
 use rpcrdma_dissector::{
@@ -10,6 +8,7 @@ use rpcrdma_dissector::{
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline, credits_of};
 use super::sessions::{MountFlag, MountServer, MountSession, MountSessions};
+use crate::file_names::FileNames;
 use crate::format::number::{counted, grouped};
 use crate::promises::{PromiseCounts, PromiseStatistics};
 use crate::small_map::SmallMap;
@@ -20,9 +19,6 @@ const MOUNTS: usize = 1000;
 const READ_RPCS: u64 = 256;
 /// The most values of a kind that are kept of a mount: versions, users, paths.
 const VALUES: usize = 8;
-/// The most handles of a mount whose paths are remembered, and the longest path in octets.
-const HANDLES: usize = 64;
-const PATH: usize = 1024;
 /// The most connections of a mount whose times are kept.
 const CONNECTIONS: usize = 1000;
 
@@ -32,8 +28,12 @@ const CONNECTIONS: usize = 1000;
 pub struct MountStatistics {
     /// Address of the client.
     pub client: String,
-    /// Address of the server.
+    /// Address of the server: of several addresses, the one that was used first.
     pub server: String,
+    /// All addresses of the client. Several belong to one client if the server gave them one `clientid4`.
+    pub client_addresses: Vec<String>,
+    /// All addresses of the server. Several belong to one server if EXCHANGE_ID names the same owner and scope for them.
+    pub server_addresses: Vec<String>,
     /// Versions of NFS and its side protocols, such as `NFSv4.1`.
     pub versions: Vec<MountText>,
     /// Security of the calls: `sys`, `none`, `krb5`, `krb5i`, `krb5p` (RPCSEC_GSS may use another mechanism), or a number.
@@ -120,6 +120,8 @@ pub struct MountUser {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mounts {
     mounts: SmallMap<(Address, Address), Mount>,
+    /// Names in the RPCs whose arguments are read.
+    names: FileNames,
 }
 
 /// State of a mount.
@@ -130,17 +132,8 @@ struct Mount {
     /// Body of the last AUTH_SYS credential, which most calls share.
     last_sys: Box<[u8]>,
     sessions: MountSessions,
-    /// Handles whose paths are known.
-    paths: Vec<KnownPath>,
     spans: Vec<ConnectionSpan>,
     promises: PromiseCounts,
-}
-
-/// Path of a handle.
-#[derive(Clone, Debug)]
-struct KnownPath {
-    handle: Box<[u8]>,
-    path: Box<[u8]>,
 }
 
 /// Time of a connection, in nanoseconds since 1970.
@@ -172,9 +165,16 @@ impl Mounts {
         }
         mount.version(transaction, call);
         match arguments {
-            Some(arguments) => mount.operations(transaction, arguments, call),
-            None => mount.operations(transaction, &transaction.arguments(), call),
+            Some(arguments) => self.operations(transaction, arguments, call),
+            None => self.operations(transaction, &transaction.arguments(), call),
         }
+    }
+
+    fn operations(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>], call: Stamp) {
+        if let Some(mount) = self.mounts.get_mut(&(transaction.from, transaction.to)) {
+            mount.operations(transaction, arguments, call, &self.names);
+        }
+        self.names.learn(transaction, arguments);
     }
 
     /// Takes a promise that an RPC kept, or one without an end.
@@ -221,17 +221,23 @@ impl Mounts {
         self.mounts.value_or((client, server), MOUNTS, || Mount::new(client, server))
     }
 
-    /// The mounts, in the order of their first RPCs. Ends with other programs alone have none.
+    /// The mounts, in the order of their first RPCs. Ends with other programs alone have none. Pairs of addresses of one client and one server
+    /// are one mount (RFC 8881 section 2.10.5).
     pub(crate) fn finish(self, end: CaptureEnd) -> Vec<MountStatistics> {
         let is_mount = |mount: &MountStatistics| {
             let versions = &mount.versions;
             versions.is_empty() || versions.iter().any(|version| version.value.starts_with("NFS"))
         };
-        let mounts = self.mounts.into_iter().map(|(_, mount)| mount.finish(end));
-        let mut mounts: Vec<_> = mounts.filter(is_mount).collect();
-        mounts.sort_by_key(|mount| mount.versions.first().map(|version| version.frame));
-        join_servers(&mut mounts);
-        mounts
+        let mut pairs: Vec<_> = self.mounts.into_iter().map(|(_, mount)| mount).collect();
+        pairs.sort_by_key(|mount| mount.shown.versions.first().map(|version| version.frame));
+        let mut mounts: Vec<Mount> = Vec::new();
+        for pair in pairs {
+            match mounts.iter_mut().find(|mount| mount.is_same(&pair)) {
+                Some(mount) => mount.add_addresses(pair),
+                None => mounts.push(pair),
+            }
+        }
+        mounts.into_iter().map(|mount| mount.finish(end)).filter(is_mount).collect()
     }
 }
 
@@ -240,6 +246,8 @@ impl Mount {
         let shown = MountStatistics {
             client: client.to_string(),
             server: server.to_string(),
+            client_addresses: vec![client.to_string()],
+            server_addresses: vec![server.to_string()],
             versions: Vec::new(),
             security: Vec::new(),
             users: Vec::new(),
@@ -265,7 +273,48 @@ impl Mount {
             promises: Vec::new(),
         };
         let (sessions, promises) = (MountSessions::default(), PromiseCounts::default());
-        Self { shown, rpcs: 0, last_sys: Box::default(), sessions, paths: Vec::new(), spans: Vec::new(), promises }
+        Self { shown, rpcs: 0, last_sys: Box::default(), sessions, spans: Vec::new(), promises }
+    }
+
+    /// Returns true if the server is the same, and the client too.
+    fn is_same(&self, other: &Self) -> bool {
+        let is_server = self.sessions.server.as_ref().zip(other.sessions.server.as_ref());
+        let is_server = is_server.is_some_and(|(server, other)| server.is_same(other));
+        let is_client = self.sessions.client.is_some() && self.sessions.client == other.sessions.client;
+        is_server && (is_client || self.shown.client == other.shown.client)
+    }
+
+    /// Adds what other addresses of the client and the server show.
+    fn add_addresses(&mut self, later: Self) {
+        let MountStatistics { versions, security, users, paths, .. } = later.shown;
+        let shown = &mut self.shown;
+        add_new(&mut shown.client_addresses, later.shown.client_addresses, |one, other| one == other);
+        add_new(&mut shown.server_addresses, later.shown.server_addresses, |one, other| one == other);
+        add_new(&mut shown.versions, versions, |one, other| one.value == other.value);
+        add_new(&mut shown.security, security, |one, other| one.value == other.value);
+        add_new(&mut shown.paths, paths, |one, other| one.value == other.value);
+        add_new(&mut shown.users, users, |one, other| (one.uid, one.gid) == (other.uid, other.gid));
+        for (number, later) in
+            [(&mut shown.read_octets, later.shown.read_octets), (&mut shown.write_octets, later.shown.write_octets)]
+        {
+            let is_greater = later.is_some_and(|later| number.is_none_or(|number| number.value < later.value));
+            *number = if is_greater { later } else { *number };
+        }
+        shown.max_read_octets = shown.max_read_octets.or(later.shown.max_read_octets);
+        shown.max_write_octets = shown.max_write_octets.or(later.shown.max_write_octets);
+        shown.lease_seconds = shown.lease_seconds.or(later.shown.lease_seconds);
+        shown.callbacks += later.shown.callbacks;
+        shown.callbacks_without_reply += later.shown.callbacks_without_reply;
+        shown.connections += later.shown.connections;
+        if later.shown.setup_frame > shown.setup_frame {
+            let MountStatistics { inline, path_mtu, setup_frame, .. } = later.shown;
+            (shown.inline, shown.path_mtu, shown.setup_frame) = (inline, path_mtu, setup_frame);
+        }
+        shown.credits.add_later(&later.shown.credits);
+        shown.reverse_credits.add_later(&later.shown.reverse_credits);
+        self.spans.extend(later.spans);
+        self.sessions.add_addresses(later.sessions);
+        self.promises.add_counts(later.promises);
     }
 
     fn finish(mut self, end: CaptureEnd) -> MountStatistics {
@@ -346,7 +395,13 @@ impl Mount {
         }
     }
 
-    fn operations(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>], call: Stamp) {
+    fn operations(
+        &mut self,
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
+        call: Stamp,
+        names: &FileNames,
+    ) {
         let reply = transaction.reply.as_ref().map_or(call, |reply| reply.stamp);
         for arguments in arguments {
             let number = match (arguments.operation, transaction.procedure) {
@@ -363,8 +418,10 @@ impl Mount {
                 note(&mut self.shown.paths, &path.escape_ascii().to_string(), call);
             }
             self.limits(arguments, reply);
+            if let Some(path) = mounted_path(transaction.to, arguments, names) {
+                note(&mut self.shown.paths, &path, reply);
+            }
         }
-        self.walk(arguments);
         self.sessions.operations(arguments, reply);
     }
 
@@ -380,68 +437,21 @@ impl Mount {
                 number.get_or_insert(MountNumber { value, frame: reply.frame });
             }
         }
-        if limits.max_read.is_some()
-            && let Some(path) = arguments.handle.and_then(|handle| self.path(handle))
-        {
-            let path = path.escape_ascii().to_string();
-            note(&mut self.shown.paths, &path, reply);
-        }
-    }
-
-    fn path(&self, handle: &[u8]) -> Option<&[u8]> {
-        self.paths.iter().find(|known| *known.handle == *handle).map(|known| &*known.path)
-    }
-
-    /// Follows the walk from the root: the path of each handle.
-    fn walk(&mut self, arguments: &[OperationArguments<'_>]) {
-        let mut is_root = false;
-        for arguments in arguments {
-            match arguments.operation {
-                Some(OperationCode::PUTROOTFH) => is_root = true,
-                Some(OperationCode::GETFH) if is_root => {
-                    arguments.handle.into_iter().for_each(|handle| self.name(handle, b"/".to_vec()));
-                }
-                Some(OperationCode::LOOKUP) => {
-                    let folder = match arguments.handle {
-                        Some(folder) => self.path(folder).map(<[u8]>::to_vec),
-                        None => is_root.then(|| b"/".to_vec()),
-                    };
-                    if let (Some(mut path), Some(name), Some(handle)) =
-                        (folder, arguments.file_name, arguments.named_handle)
-                    {
-                        if path != b"/" {
-                            path.push(b'/');
-                        }
-                        path.extend(name);
-                        self.name(handle, path);
-                    }
-                    is_root = false;
-                }
-                Some(OperationCode::PUTFH) => is_root = false,
-                _ => {}
-            }
-        }
-    }
-
-    fn name(&mut self, handle: &[u8], path: Vec<u8>) {
-        if self.paths.len() < HANDLES && path.len() <= PATH && self.path(handle).is_none() {
-            self.paths.push(KnownPath { handle: handle.into(), path: path.into() });
-        }
     }
 }
 
-/// Notes the other addresses of servers that have several: the major ID and the scope are the same (RFC 8881 section 2.10.5).
-fn join_servers(mounts: &mut [MountStatistics]) {
-    let mut addresses: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
-    for (server, address) in mounts.iter().filter_map(|mount| Some((mount.server_owner.as_ref()?, &mount.server))) {
-        let key = (server.major_id.clone(), server.scope.clone());
-        addresses.entry(key).or_default().insert(address.clone());
-    }
-    for mount in mounts {
-        let Some(server) = &mut mount.server_owner else { continue };
-        let all = addresses.get(&(server.major_id.clone(), server.scope.clone()));
-        let others = all.into_iter().flatten().filter(|address| **address != mount.server);
-        server.other_addresses = others.take(VALUES).cloned().collect();
+/// The path of a file system that the client asks about, from the root.
+fn mounted_path(server: Address, arguments: &OperationArguments<'_>, names: &FileNames) -> Option<String> {
+    arguments.server_limits()?.max_read?;
+    names.path(server, arguments.handle?).filter(|path| path.starts_with('/'))
+}
+
+/// Adds values that are not there.
+fn add_new<T>(known: &mut Vec<T>, later: Vec<T>, is_same: impl Fn(&T, &T) -> bool) {
+    for value in later {
+        if known.len() < VALUES && !known.iter().any(|known| is_same(known, &value)) {
+            known.push(value);
+        }
     }
 }
 
@@ -466,6 +476,12 @@ fn joined(texts: &[MountText]) -> Option<String> {
 }
 
 impl MountStatistics {
+    /// The client and the server, with all addresses.
+    #[must_use]
+    pub fn ends(&self) -> String {
+        format!("{} → {}", self.client_addresses.join(", "), self.server_addresses.join(", "))
+    }
+
     /// The mount in lines, each with the frames that show it.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {

@@ -48,8 +48,6 @@ pub struct MountServer {
     pub minor_id: u64,
     /// `eir_server_scope`.
     pub scope: String,
-    /// Other addresses of the same server.
-    pub other_addresses: Vec<String>,
     /// The frame of the reply to EXCHANGE_ID.
     pub frame: u64,
 }
@@ -129,6 +127,8 @@ impl MountFlag {
 /// Sessions of a mount.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MountSessions {
+    /// The `clientid4` that EXCHANGE_ID returned last.
+    pub(super) client: Option<u64>,
     pub(super) server: Option<MountServer>,
     pub(super) sessions: Vec<MountSession>,
     pub(super) flags: Vec<MountFlag>,
@@ -214,15 +214,25 @@ impl MountSessions {
         }
     }
 
+    /// Adds the sessions and flags of other addresses.
+    pub(super) fn add_addresses(&mut self, later: Self) {
+        self.sessions.extend(later.sessions);
+        self.sessions.sort_by_key(|session| session.frame);
+        self.sessions.drain(..self.sessions.len().saturating_sub(SESSIONS));
+        self.flags.extend(later.flags);
+        self.flags.sort_by_key(|flag| flag.since_frame);
+        self.flags.truncate(FLAGS);
+    }
+
     /// Takes the operations of an RPC that may create a session.
     pub(super) fn operations(&mut self, arguments: &[OperationArguments<'_>], reply: Stamp) {
         for one in arguments {
             if let Some(owner) = one.server_owner {
+                self.client = one.client.or(self.client);
                 self.server = Some(MountServer {
                     major_id: owner.major_id.escape_ascii().to_string(),
                     minor_id: owner.minor_id,
                     scope: owner.scope.escape_ascii().to_string(),
-                    other_addresses: Vec::new(),
                     frame: reply.frame,
                 });
             }
@@ -278,14 +288,15 @@ impl MountSession {
 }
 
 impl MountServer {
+    /// Returns true if both name one server: the owner and the scope are the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (&self.major_id, &self.scope) == (&other.major_id, &other.scope)
+    }
+
     /// The server as a line.
     pub(super) fn line(&self) -> String {
-        let others = match &self.other_addresses[..] {
-            [] => String::new(),
-            others => format!(", the same server as {}", others.join(", ")),
-        };
         let Self { major_id, scope, frame, .. } = self;
         let scope = if scope == major_id { String::new() } else { format!(" of scope \"{scope}\"") };
-        format!("server \"{major_id}\"{scope} (frame {frame}){others}")
+        format!("server \"{major_id}\"{scope} (frame {frame})")
     }
 }

@@ -179,7 +179,7 @@ impl Statistics {
         }
         text.heading("Mounts")?;
         for mount in &self.mounts {
-            text.line(&format!("{} → {}", mount.client, mount.server))?;
+            text.line(&mount.ends())?;
             mount.lines().iter().try_for_each(|line| text.line(&format!("   {line}")))?;
         }
         Ok(())
