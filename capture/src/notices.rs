@@ -3,9 +3,9 @@
 use core::fmt::Display;
 use std::collections::BTreeMap;
 
-use rpcrdma_answers::format::date::utc_range;
+use rpcrdma_answers::format::date::time_range;
 use rpcrdma_answers::format::number::counted;
-use rpcrdma_answers::gaps::{Gap, Gaps};
+use rpcrdma_answers::gaps::{Gap, Gaps, lost_events};
 use rpcrdma_answers::selection::{NamedRpc, SpanningRpcs, Window};
 use rpcrdma_answers::stats::{REORDER, by_two_clocks, sorted_frames, twice};
 use rpcrdma_answers::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
@@ -347,6 +347,7 @@ impl Notices {
         let missed = counted(self.gaps.packets, "packet");
         let text = format!("{missed} of RPC-over-RDMA connections missing from the capture");
         say(self.gaps.packets, Weight::Reason, text);
+        lost_events(summary).into_iter().for_each(|text| say(1, Weight::Reason, text));
         let cut = counted(summary.cut, "frame");
         say(summary.cut, Weight::Remark, format!("{cut} truncated by the capture (snaplen)"));
     }
@@ -384,7 +385,10 @@ impl Notices {
             && (filters.contains(&SINCE) || filters.contains(&UNTIL))
         {
             let length = Time(last.0.saturating_sub(first.0));
-            text.push_str(&format!("; the capture runs from {} (+{length})", utc_range(first.0, last.0)));
+            text.push_str(&format!(
+                "; the capture runs from {} (+{length})",
+                time_range(summary.time_base(), first.0, last.0)
+            ));
         }
         text
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rpcrdma_answers::annotate::KeptFrame;
-use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, Summary, Time};
+use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, Summary, Time, TimeBase};
 
 use crate::interrupt::Interrupt;
 
@@ -90,7 +90,8 @@ impl Batches {
             let mut taken = Ok(());
             match capture.next() {
                 Some(Ok(frame)) => {
-                    first.get_or_insert(frame.time);
+                    // Text shows the times of a trace as the trace does.
+                    first.get_or_insert(if frame.time_base() == TimeBase::Boot { Time(0) } else { frame.time });
                     if keep {
                         taken = self.lock().keep(&frame, first);
                     }

@@ -61,6 +61,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "event",
             "session",
             "mount",
+            "trace",
             "capture_end",
             "dissector",
             "events",

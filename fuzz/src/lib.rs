@@ -22,6 +22,7 @@ pub mod reference;
 mod round_trip;
 mod script;
 mod segments;
+mod traces;
 mod version_2;
 mod wrap;
 
@@ -36,6 +37,7 @@ pub use frames::frames;
 pub use hostile::{loopback, pair, requester, responder};
 pub use round_trip::round_trip;
 pub use segments::iwarp;
+pub use traces::traces;
 
 /// Runs a target on the files that the command line names.
 pub fn replay(target: fn(&[u8])) {

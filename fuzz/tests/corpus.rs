@@ -95,6 +95,11 @@ fn whole_files() {
     replay("files", rpcrdma_fuzz::files);
 }
 
+#[test]
+fn traces() {
+    replay("traces", rpcrdma_fuzz::traces);
+}
+
 /// Octets that stand for nothing but choices: `count` inputs of up to `most` octets.
 fn random(count: u64, most: u64, target: fn(&[u8])) {
     for seed in 0..count {

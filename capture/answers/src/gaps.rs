@@ -4,7 +4,7 @@ use core::fmt;
 use std::borrow::Cow;
 
 use rpcrdma_dissector::link::Other;
-use rpcrdma_dissector::{Address, Captured, Event, Report, Side, Summary};
+use rpcrdma_dissector::{Address, Captured, Event, RECORD_EVENTS, Report, Side, Summary};
 
 /// The most connections with a missing direction that are listed.
 const LISTED: usize = 100;
@@ -100,6 +100,10 @@ impl Gaps {
                     }
                 }
             }
+            Event::Transaction(transaction) if transaction.is_traced_only() => {
+                let halves = [&transaction.call, &transaction.reply];
+                self.messages += halves.iter().filter(|half| half.is_some()).count() as u64;
+            }
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.requests += u64::from(rejected.is_for_rpc),
             Event::UnansweredRequest(request) => self.requests += u64::from(request.is_for_rpc),
@@ -161,6 +165,8 @@ impl Gaps {
     pub fn why_empty(&self, summary: &Summary, others: u64) -> Cow<'static, str> {
         if summary.frames == 0 {
             "the capture has no frames".into()
+        } else if summary.trace.is_some() {
+            format!("the kernel trace holds no RPC: {RECORD_EVENTS}").into()
         } else if self.requests > 0 {
             "no connection was set up: rpcrdma diagnose says what became of the requests".into()
         } else if summary.packets + summary.segments == 0 {
@@ -201,6 +207,18 @@ impl Gaps {
         };
         format!("connection {connection}: the capture holds only packets of {captured}{rest}: {UNKNOWN}")
     }
+}
+
+/// Sentence about the events that the kernel lost, without a full stop; `None` if it lost none.
+#[must_use]
+pub fn lost_events(summary: &Summary) -> Option<String> {
+    let lost = summary.trace.map_or(0, |trace| trace.lost);
+    let events = if lost == 1 { "1 event".to_owned() } else { format!("{lost} events") };
+    (lost > 0).then(|| {
+        format!(
+            "{events} lost by the ring buffers of the kernel: record with larger ones (trace-cmd record -b KILOBYTES)"
+        )
+    })
 }
 
 /// The packets whose checksum is wrong, if these were left out and that may be why no message is left.

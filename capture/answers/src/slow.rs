@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-use rpcrdma_dissector::{Files, Phase, Phases, Recovery, TimeOut, Transaction};
+use rpcrdma_dissector::{Files, KernelTimes, NotTimed, Phase, Phases, Recovery, TimeOut, Transaction};
 
 use crate::called::{called_within, ended};
 use crate::file_names::{FileNames, client, server};
@@ -225,6 +225,7 @@ pub fn lines(
         Ok(phases) => (PLAIN, sentences(phases, transaction)),
         Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
     };
+    sentences.extend(transaction.kernel.as_deref().and_then(kernel_times));
     sentences.extend(before(transaction));
     let began = transaction.began.filter(|_| !shows(screen, WITH_TIME));
     let began = began.and_then(|began| times.clock_if_shown(began.time));
@@ -255,6 +256,8 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     let sentence = |why: &str| format!("{} {} ms: {why}", transaction.phase_title(longest), Milliseconds(time));
     let (recovery, done) = match &transaction.recovery {
         Ok(recovery) => (recovery, done(recovery)),
+        // No trace shows what was lost.
+        Err(NotTimed::KernelTrace) => return vec![sentence(&what(longest, transaction))],
         Err(reason) => return vec![sentence(&what(longest, transaction)), format!("recovery unknown: {reason}")],
     };
     if done.is_empty() {
@@ -272,6 +275,21 @@ pub(super) fn recovered(recovery: &Recovery, done: &str) -> String {
     format!("recovery {at_least}{} ms: {done}", Milliseconds(recovery.phases.total()))
 }
 
+/// Returns the times that only a kernel trace shows.
+fn kernel_times(times: &KernelTimes) -> Option<String> {
+    let registered = times.registration.filter(|time| *time > 0);
+    let named = [
+        (times.queue, "waited at the client"),
+        (registered, "registration of memory"),
+        (times.server_queue, "waited for a thread of the server"),
+        (times.execution, "execution"),
+        (times.file_system, "file system"),
+    ];
+    let listed = named.into_iter().filter_map(|(time, name)| Some(format!("{name} {} ms", Milliseconds(time?))));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    (!listed.is_empty()).then(|| format!("kernel trace: {listed}"))
+}
+
 /// Returns the state before the call: no credit, for long enough to tell.
 fn before(transaction: &Transaction) -> Option<String> {
     let least = transaction.latency().unwrap_or_default() / MATTERS;
@@ -286,6 +304,7 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
     let Transaction { from, to, read_octets, write_octets, .. } = transaction;
     match phase {
         Phase::Call => "from the first packet of the call to the last".to_owned(),
+        Phase::Responder if transaction.is_traced_only() => format!("{to} had the call and all of its data"),
         Phase::Responder => format!("no packet; the next was due from {to}"),
         Phase::Pull => format!("RDMA Read of {read_octets} bytes"),
         Phase::Push => format!("RDMA Write of {write_octets} bytes"),

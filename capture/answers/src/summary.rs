@@ -1,11 +1,11 @@
 //! The last record of a command, with the facts that the earlier records do not show.
 
-use rpcrdma_dissector::{CapturedAt, PlaceKnown, Summary};
+use rpcrdma_dissector::{CapturedAt, PlaceKnown, Summary, TimeBase};
 use serde::Serialize;
 
 use crate::findings::FindingTotals;
 use crate::gaps::MissingDirection;
-use crate::stats::{ClockStatistics, NamedCount, named};
+use crate::stats::{ClockStatistics, NamedCount, TraceStatistics, named};
 
 /// The end of what a command prints: the end of the run, and missing, damaged or ignored data.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
@@ -83,6 +83,10 @@ pub struct CaptureSummary {
     pub frames: u64,
     /// Captured octets of the frames.
     pub octets: u64,
+    /// Beginning of all times of the capture: `utc` for 1970-01-01 00:00 UTC; `boot` for the boot of the kernel, as in kernel traces.
+    #[serde(serialize_with = "crate::record::values::as_time_base")]
+    #[schemars(with = "String")]
+    pub time_base: TimeBase,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
     /// Time of the last frame.
@@ -105,6 +109,8 @@ pub struct CaptureSummary {
     pub damaged: Damage,
     /// Data that was not looked at.
     pub ignored: Ignored,
+    /// Lines of kernel traces; null if the capture holds none.
+    pub trace: Option<TraceStatistics>,
 }
 
 impl CaptureSummary {
@@ -114,8 +120,10 @@ impl CaptureSummary {
         Self {
             frames: summary.frames,
             octets: summary.octets,
+            time_base: summary.time_base(),
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
+            trace: summary.trace.map(TraceStatistics::new),
             missing: Missing { cut_frames: summary.cut, ..Missing::default() },
             damaged: Damage {
                 verified_packets: summary.verified,

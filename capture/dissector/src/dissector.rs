@@ -22,7 +22,7 @@ use crate::carrier::operation::{Operation, Origin, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
-use crate::file::{ClockSteps, Frame, SetBacks, Time};
+use crate::file::{ClockSteps, Frame, LinkType, SetBacks, Time, TimeBase};
 use crate::link::{self, AddressMove, Content, Neighbours, Network, ObservedFrame, Other, RecentSessions, TcpSegment};
 use crate::mount::promises::Promises;
 use crate::mount::slots::Slots;
@@ -33,6 +33,7 @@ use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
+use crate::trace::{KernelTraces, TraceCounts, TraceOutput};
 
 /// Maximum number of kinds of frames that are counted apart. The numbers in a capture have no other bound.
 const OTHERS: usize = 32;
@@ -158,12 +159,23 @@ pub struct Summary {
     pub others: Vec<(Other, u64)>,
     /// Servers to which the capture holds NFS over TCP, which is not read, in the order of the first segments: at most 16.
     pub nfs_over_tcp: Vec<NfsOverTcp>,
+    /// Lines of kernel traces, if the capture holds any. Times of these lines are since the kernel booted.
+    pub trace: Option<TraceCounts>,
     /// Steps back of the clock. Steps are counted by a [`Capture`](crate::Capture), not by the dissector, so the steps
     /// are known at the end of [`Events`](crate::Events) only.
     pub clock: ClockSteps,
 }
 
 impl Summary {
+    /// Returns the beginning of the times of the capture.
+    #[must_use]
+    pub const fn time_base(&self) -> TimeBase {
+        match self.trace {
+            Some(_) => TimeBase::Boot,
+            None => TimeBase::Utc,
+        }
+    }
+
     /// Returns the end of the capture, or of the part that was read.
     #[must_use]
     pub fn capture_end(&self) -> CaptureEnd {
@@ -195,6 +207,8 @@ impl Summary {
 pub struct Dissector {
     pairs: QueuePairs<Session>,
     iwarp: Connections<Session>,
+    /// Kernel traces, if the capture holds any.
+    traces: Option<Box<KernelTraces>>,
     state: DissectorState,
 }
 
@@ -226,7 +240,7 @@ impl Dissector {
     pub fn new(config: Config) -> Self {
         let account = Account { held: 0, limit: config.memory };
         let state = DissectorState { config, account, ..DissectorState::default() };
-        Self { pairs: QueuePairs::default(), iwarp: Connections::default(), state }
+        Self { state, ..Self::default() }
     }
 
     /// Takes the next frame.
@@ -239,6 +253,9 @@ impl Dissector {
         summary.last = Some(frame.time);
         if self.state.set_backs.frame(frame.number, frame.time) {
             summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
+        }
+        if frame.link == LinkType::KERNEL_TRACE {
+            return self.trace_line(frame);
         }
         let known = self.state.events.len();
         let ObservedFrame { content, network, observation, session } = link::observe_frame(frame);
@@ -284,6 +301,13 @@ impl Dissector {
             }
         }
         self.relate_events(known);
+    }
+
+    #[inline(never)]
+    fn trace_line(&mut self, frame: &Frame<'_>) {
+        let traces = self.traces.get_or_insert_default();
+        traces.take_line(frame, &mut self.state.trace_output());
+        self.state.summary.trace = Some(traces.counts());
     }
 
     /// Relates the events after the first `known` to other connections, and to the sessions of mirrors.
@@ -382,6 +406,9 @@ impl Dissector {
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.count_segments(0, self.iwarp.take_checked());
+        if let Some(traces) = &mut self.traces {
+            traces.finish(self.state.summary.last.unwrap_or_default(), &mut self.state.trace_output());
+        }
         let DissectorState { slots, events, .. } = &mut self.state;
         slots.take_events(events, known);
         if self.state.mounts.has_several() {
@@ -488,6 +515,10 @@ impl DissectorState {
             let ends = Ends::new(active.address, passive.address);
             self.mounts.open(ends, self.last_number, connection.key, self.current.frame);
         }
+    }
+
+    const fn trace_output(&mut self) -> TraceOutput<'_> {
+        TraceOutput { last_number: &mut self.last_number, events: &mut self.events }
     }
 
     fn context(&mut self) -> Context<'_> {

@@ -11,6 +11,7 @@ use crate::link::{Address, MacAddress};
 use crate::rpc::activity::MessageTimes;
 use crate::rpc::both_ends::BothEnds;
 use crate::rpc::credits::{CreditTimes, CreditUse};
+use crate::rpc::kernel_fault::KernelFault;
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::promise::Promise;
@@ -57,6 +58,8 @@ pub enum Event {
     /// A requester has read the reply that the responder provides in Read chunks: the RPC ends with RDMA_DONE. Given if
     /// [`Config::recovery`](crate::dissector::Config::recovery) is set.
     ReplyRead(ReplyRead),
+    /// A fault that a kernel trace shows.
+    KernelFault(KernelFault),
     /// A setup frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::Config::placements) asks for such
     /// events.
     #[doc(hidden)]

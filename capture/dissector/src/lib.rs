@@ -57,6 +57,7 @@ pub mod nfs;
 pub mod packets;
 mod rpc;
 mod session;
+mod trace;
 
 pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
@@ -77,7 +78,10 @@ pub use event::{
     RefusedCall, RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated,
 };
 pub use events::Events;
-pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};
+pub use file::{
+    Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, RECORD_EVENTS, Reader, Time, TimeBase,
+    first_frame, in_order,
+};
 pub use input::calendar::CalendarDate;
 pub use input::hexdump::{HexDump, HexError};
 pub use input::send::lone_message;
@@ -91,6 +95,8 @@ pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::data_times::{CongestionSigns, DataTimes, SenderTimes};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::joined_wait::JoinedWait;
+pub use rpc::kernel_fault::{CompletionStatus, KernelFault, KernelFaultKind, TracedMachine};
+pub use rpc::kernel_times::KernelTimes;
 pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, Permitted};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
@@ -107,3 +113,4 @@ pub use rpc::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
 pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, PacketRefusal, Step, WaitEnd, Waiting};
 /// Types of the codec appear in signatures here.
 pub use rpcrdma;
+pub use trace::TraceCounts;

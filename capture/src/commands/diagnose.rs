@@ -33,6 +33,8 @@ Causes:
   flapping: connections that end again and again
   retried, loss, receiver-not-ready, distance, delegation-recall, server-slow,
   client-slow, slow-transfer, congestion, window, link-full, credits: RPCs that take long
+  completion-error, connection-lost, rdma-read-slow, registration,
+  client-queue, server-queue, replies-late: the same in kernel traces
   small-sends, errors, protocol: other faults
 
 Exit status:

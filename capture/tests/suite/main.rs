@@ -34,6 +34,7 @@ mod generated;
 mod header;
 mod in_flight;
 mod iwarp;
+mod kernel_trace;
 mod links;
 mod missing;
 mod mounts;

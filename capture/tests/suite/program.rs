@@ -248,6 +248,7 @@ fn a_transaction_is_call_reply_and_transfers() {
     assert_eq!(
         write,
         json!({
+            "kernel": null,
             "type": "transaction", "schema": 1, "connection": 1, "rdma_xid": "0x61d138ec", "requester": "192.0.2.2",
             "responder": "192.0.2.1", "call_frame": 1164, "call_file": file, "call_file_frame": 1164, "reply_frame": 1172,
             "reply_file": file, "reply_file_frame": 1172, "time_ns": 1_795_221_579_334_748_000_u64,

@@ -61,6 +61,20 @@ pub enum Cause {
     ServerSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
     ClientSlow,
+    /// An adapter completes work requests with an error.
+    CompletionError,
+    /// Connections end while calls wait.
+    ConnectionLost,
+    /// RDMA Reads of a server take unusually long, and no packets show why.
+    RdmaReadSlow,
+    /// A client takes unusually long to register memory.
+    Registration,
+    /// Calls wait at a client before they are sent.
+    ClientQueue,
+    /// Calls wait for a thread of a server.
+    ServerQueue,
+    /// Replies come late, and nothing shows why.
+    RepliesLate,
     /// The end that sends data by RDMA pauses.
     SlowTransfer,
     /// The network is congested.
@@ -192,7 +206,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes; problems of the capture come first.
-pub static CAUSES: [CauseRule; 39] = [
+pub static CAUSES: [CauseRule; 46] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -391,6 +405,54 @@ pub static CAUSES: [CauseRule; 39] = [
         name: "client-slow",
         title: "The client was slow",
         condition: "the client took as long to begin to send data or to fetch a reply, and these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::CompletionError,
+        name: "completion-error",
+        title: "An adapter reported errors",
+        condition: "a kernel trace shows a work request that an adapter completed with an error, other than the flush of those that were \
+                    left when a connection ended",
+    },
+    CauseRule {
+        cause: Cause::ConnectionLost,
+        name: "connection-lost",
+        title: "Connections ended while calls waited",
+        condition: "a trace of the client shows the end of a connection to a server from which calls waited for a reply",
+    },
+    CauseRule {
+        cause: Cause::RdmaReadSlow,
+        name: "rdma-read-slow",
+        title: "RDMA Read slow: packets are lost or the client is slow",
+        condition: "a trace of the server shows RDMA Reads that took as long beyond the time that 100 MB/s need, and these times are 20 % \
+                    of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::Registration,
+        name: "registration",
+        title: "The client was slow to register memory",
+        condition: "a trace of the client shows that the registration of memory took as long before a call was sent, and these times are \
+                    20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::ClientQueue,
+        name: "client-queue",
+        title: "Calls waited at the client",
+        condition: "a trace of the client shows that calls waited as long before they were sent, beyond the registration of memory and the \
+                    waits for credits and slots, and these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::ServerQueue,
+        name: "server-queue",
+        title: "Calls waited for a thread of the server",
+        condition: "a trace of the server shows that calls waited as long until a thread took them, and these times are 20 % of the waiting \
+                    time",
+    },
+    CauseRule {
+        cause: Cause::RepliesLate,
+        name: "replies-late",
+        title: "Replies came late",
+        condition: "a trace of the client shows replies that came as long after their calls, neither packets nor a trace of the server show \
+                    why, and these times are 20 % of the waiting time",
     },
     CauseRule {
         cause: Cause::SlowTransfer,

@@ -6,13 +6,14 @@ use rpcrdma::rules::Severity;
 use rpcrdma::v2;
 use rpcrdma_dissector::check::Blame;
 use rpcrdma_dissector::{
-    Address, AddressMoved, AgainFor, CapturedAt, Checksums, Connection, Found, Half, Message, MessageForm, Recovered,
-    RecoveryKind, RefusedCall, Report, Shown, Side, Sides, Stamp, Transaction,
+    Address, AddressMoved, AgainFor, CapturedAt, Carrier, Checksums, Connection, Found, Half, Message, MessageForm,
+    Recovered, RecoveryKind, RefusedCall, Report, Shown, Side, Sides, Stamp, Transaction,
 };
 
 use super::both_ends::BothEndsTimes;
 use super::cause::{CauseOwner, USUAL_SEND};
 use super::credits::CreditTerms;
+use super::kernel_faults::KernelFaults;
 use super::losses::Losses;
 use super::recalls::Recalls;
 use super::referrals::Referrals;
@@ -188,6 +189,8 @@ pub(super) struct Facts {
     pub(super) connections: u64,
     /// Connections whose setup was not captured.
     pub(super) joined: u64,
+    /// Faults in kernel traces.
+    pub(super) kernel_faults: KernelFaults,
     /// Connections whose private data the capture cut.
     pub(super) cut_setups: u64,
     pub(super) packets: u64,
@@ -238,7 +241,9 @@ impl Facts {
             self.checksums(number, report.connection.ends.get(side).address, &report.counts.get(side).checksums);
         }
         self.connections += 1;
-        self.joined += u64::from(!report.connection.setup_captured);
+        // A trace shows neither a setup nor an inline threshold, whenever it begins.
+        let is_traced = report.connection.carrier == Carrier::Traced;
+        self.joined += u64::from(!report.connection.setup_captured && !is_traced);
         let is_cut = |side| report.connection.announced.get(side).is_some_and(|told| told.private_data == Shown::Cut);
         self.cut_setups += u64::from(is_cut(Side::Active) || is_cut(Side::Passive));
         self.packets += active.packets + passive.packets;

@@ -4,9 +4,7 @@ use core::cmp::Reverse;
 
 use rpcrdma_dissector::{Address, CapturedAt, CongestionSigns, Summary};
 
-use super::cause::{
-    Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, VERY_SLOW, WAITED,
-};
+use super::cause::{Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, WAITED};
 use super::facts::{Broken, Facts, TwoClocks, WrongChecksums};
 use super::judgement::{EndNames, Judgement, NAMED, added_up, is_part, longest, named};
 use super::outlier::{self, OutlierOwner};
@@ -100,7 +98,8 @@ impl<'a> Judgement<'a> {
             self.protocol().filter(|_| !is_fatal),
             self.joined_late().filter(|_| !is_explained),
         ];
-        let mut others: Vec<_> = others.into_iter().flatten().chain(connecting).collect();
+        let others = others.into_iter().chain(self.kernel_causes());
+        let mut others: Vec<_> = others.flatten().chain(connecting).collect();
         self.add_outliers(&mut others);
         others.retain(|cause| !self.is_untimed() || cause.waiting_ns.is_none() && cause.cause != Cause::Loss.name());
         // The sort is stable: where nothing else decides, the order is that of the table.
@@ -578,22 +577,6 @@ impl<'a> Judgement<'a> {
             share: self.share(waiting),
             ..cause
         })
-    }
-
-    /// Returns true if RPCs that waited for an end for `waiting` nanoseconds in all are enough for a cause.
-    fn are_slow(&self, tally: &Tally, waiting: u64) -> bool {
-        let is_enough = tally.rpcs >= SEVERAL || tally.greatest() >= Some(VERY_SLOW);
-        is_enough && is_part(waiting, SLOW_SHARE, self.sum_waits())
-    }
-
-    /// The command that shows the slowest RPCs of a cause.
-    fn slowest_of(&self, tally: &Tally) -> String {
-        let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
-        let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
-        if let Some(client) = tally.client().filter(|_| self.waits.clients.len() > 1) {
-            command.push_str(&format!(" --client {client}"));
-        }
-        command
     }
 
     /// An end that is slow.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rpcrdma_dissector::{Address, Summary};
 
 use super::attempts::Attempts;
-use super::cause::{Cause, CauseOwner, MOST};
+use super::cause::{Cause, CauseOwner, MOST, SEVERAL, SLOW_SHARE, VERY_SLOW};
 use super::facts::Facts;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
@@ -93,6 +93,7 @@ impl Judgement<'_> {
         command: &str,
     ) -> DiagnosedCause {
         DiagnosedCause {
+            time_base: self.summary.time_base(),
             cause: cause.name(),
             title: cause.rule().title,
             owner: owner.map(CauseOwner::name),
@@ -135,6 +136,22 @@ impl Judgement<'_> {
     /// The part of all waiting that these nanoseconds are.
     pub(super) fn share(&self, nanoseconds: u64) -> Option<f64> {
         (self.sum_waits() > 0).then(|| nanoseconds as f64 / self.sum_waits() as f64)
+    }
+
+    /// Returns true if RPCs that waited for an end for `waiting` nanoseconds in all are enough for a cause.
+    pub(super) fn are_slow(&self, tally: &Tally, waiting: u64) -> bool {
+        let is_enough = tally.rpcs >= SEVERAL || tally.greatest() >= Some(VERY_SLOW);
+        is_enough && is_part(waiting, SLOW_SHARE, self.sum_waits())
+    }
+
+    /// The command that shows the slowest RPCs of a cause.
+    pub(super) fn slowest_of(&self, tally: &Tally) -> String {
+        let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
+        let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
+        if let Some(client) = tally.client().filter(|_| self.waits.clients.len() > 1) {
+            command.push_str(&format!(" --client {client}"));
+        }
+        command
     }
 
     /// The same, with a time.

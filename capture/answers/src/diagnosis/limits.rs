@@ -5,6 +5,7 @@ use rpcrdma_dissector::Time;
 use super::judgement::Judgement;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped};
+use crate::gaps::lost_events;
 use crate::stats::{REORDER, sorted_frames};
 
 /// Words after the number of RPCs that ended with NFS4ERR_MOVED, if the client asked for no locations after them.
@@ -42,6 +43,7 @@ impl Judgement<'_> {
         };
         let lines = [
             (facts.joined > 0).then_some(joined),
+            lost_events(summary).map(|text| sentence(&text)),
             (facts.cut_setups > 0).then_some(unread),
             line(if self.misses_packets() { 0 } else { missed }, "packet", "missing from the capture."),
             line(self.gaps.incomplete - self.gaps.cut, "message", "incomplete in the capture."),

@@ -8,6 +8,7 @@
 //! - `promises`: waits above RPC: refused operations, asynchronous COPYs, locks; `promise_causes`: the causes about these;
 //! - `judgement`: all counts, and the parts that all causes have; `judge`: causes from these modules, with evidence; `connecting`: causes about connections; `tries`: the cause about tries; `outlier`: one of many that is slower;
 //!   `limits`: limits of the capture;
+//! - `kernel_waits`, `kernel_faults`, `kernel_causes`: times and faults that kernel traces show, and the causes from these;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
 mod attempts;
@@ -18,6 +19,9 @@ mod credits;
 mod facts;
 mod judge;
 mod judgement;
+mod kernel_causes;
+mod kernel_faults;
+mod kernel_waits;
 mod limits;
 mod losses;
 mod opening;
@@ -45,7 +49,7 @@ use rpcrdma_dissector::{
 
 use crate::connections::Connections;
 use crate::file_names::FileNames;
-use crate::gaps::Gaps;
+use crate::gaps::{Gaps, lost_events};
 use crate::operation_name::OperationName;
 use crate::outliers::Outliers;
 use crate::selection::SpanningRpcs;
@@ -220,6 +224,7 @@ impl Diagnoser {
                     }
                 }
             }
+            Event::KernelFault(fault) => self.facts.kernel_faults.add_fault(fault),
             Event::AddressMoved(moved) => self.facts.address_moved(*moved),
             Event::Promise(promise) => {
                 self.waits.promises.add_open(promise);
@@ -249,6 +254,7 @@ impl Diagnoser {
         };
         self.outliers.add_rpc(transaction, arguments);
         self.facts.transaction(transaction);
+        self.facts.kernel_faults.add_rpc(transaction);
         self.lives.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
@@ -374,6 +380,7 @@ impl Diagnoser {
         Diagnosis {
             name,
             frames: summary.frames,
+            time_base: summary.time_base(),
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
             selection: None,
@@ -395,7 +402,7 @@ impl Diagnoser {
             both_ends,
             waiting_ns: if judgement.is_untimed() { 0 } else { judgement.sum_waits() },
             causes: judgement.causes(),
-            gap: gaps.gravest().map(|gap| gap.to_string()),
+            gap: gaps.gravest().map(|gap| gap.to_string()).or_else(|| lost_events(summary)),
             limits: judgement.limits(),
             late_causes: [&silence.causes[..], waits.settled(), waits.promises.settled()].concat(),
         }

@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use super::record::{DiagnosedCause, Diagnosis};
-use crate::format::date::time_of_day;
+use crate::format::date::moment_of_day;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, times};
 
@@ -129,6 +129,30 @@ impl PlainCause {
             Cause::ClientSlow => {
                 Self::slow("OWNER took long to send data, or to fetch an answer", "Look at OWNER: its load.")
             }
+            Cause::CompletionError => {
+                Self::other("an adapter reported errors", "Look up the errors below; start with OWNER.")
+            }
+            Cause::ConnectionLost => Self::other(
+                "connections ended while requests were on their way",
+                "Look at the errors that both ends logged at the time.",
+            ),
+            Cause::RdmaReadSlow => Self::slow(
+                "the server had to wait for the data of requests",
+                "Look for lost packets, at the switch ports and at the adapters of both ends.",
+            ),
+            Cause::Registration => {
+                Self::slow("OWNER took long to make memory accessible to its adapter", "Look at OWNER: its load.")
+            }
+            Cause::ClientQueue => {
+                Self::slow("requests waited on OWNER before they were sent", "Look at OWNER: its load.")
+            }
+            Cause::ServerQueue => Self::slow(
+                "requests waited on OWNER until somebody took them",
+                "Look at OWNER: its load, and the number of its NFS threads.",
+            ),
+            Cause::RepliesLate => {
+                Self::slow("answers came late", "Record what the server does at the same time to see why.")
+            }
             Cause::SlowTransfer => {
                 Self::slow("OWNER paused while sending data", "Look at OWNER, and at the counters of the switch port.")
             }
@@ -178,7 +202,10 @@ impl DiagnosedCause {
             Effect::Slow => format!("{}: ", self.slow()),
             Effect::Included => String::new(),
         };
-        let since = self.since_ns.map(|since| format!("from {} on, ", time_of_day(since))).unwrap_or_default();
+        let since = self
+            .since_ns
+            .map(|since| format!("from {} on, ", moment_of_day(self.time_base, since)))
+            .unwrap_or_default();
         Some(format!("{} {advice}", sentence(&format!("{since}{effect}{clause}"))))
     }
 

@@ -1,5 +1,6 @@
 //! The record of a diagnosis.
 
+use rpcrdma_dissector::TimeBase;
 use serde::Serialize;
 
 use super::cause::Cause;
@@ -15,6 +16,10 @@ pub struct Diagnosis {
     pub name: String,
     /// Frames in the capture.
     pub frames: u64,
+    /// Beginning of all times of the capture: `utc` for 1970-01-01 00:00 UTC; `boot` for the boot of the kernel, as in kernel traces.
+    #[serde(serialize_with = "crate::record::values::as_time_base")]
+    #[schemars(with = "String")]
+    pub time_base: TimeBase,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
     /// Time of the last frame.
@@ -142,6 +147,9 @@ pub struct DiagnosedCause {
     /// The cause in words.
     #[serde(skip)]
     pub title: &'static str,
+    /// Beginning of the times.
+    #[serde(skip)]
+    pub(crate) time_base: TimeBase,
     /// The end or part that can remove the cause: `client`, `server`, `network` or `capture`; null if the capture does
     /// not show which of two.
     pub owner: Option<&'static str>,

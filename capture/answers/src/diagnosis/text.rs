@@ -3,7 +3,7 @@
 use std::io;
 
 use super::record::{CauseExample, DiagnosedCause, Diagnosis, SelectedRpcs};
-use crate::format::date::{time_of_day, utc_range};
+use crate::format::date::{moment_of_day, time_range};
 use crate::format::line::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
 use crate::format::number::{counted, duration, grouped};
 
@@ -22,7 +22,7 @@ fn head(diagnosis: &Diagnosis) -> String {
         return format!("{}: {frames}", diagnosis.name);
     };
     let length = duration(last.saturating_sub(first));
-    format!("{}: {frames}, {} ({length})", diagnosis.name, utc_range(first, last))
+    format!("{}: {frames}, {} ({length})", diagnosis.name, time_range(diagnosis.time_base, first, last))
 }
 
 /// The selection, and the RPCs in it.
@@ -245,7 +245,7 @@ impl DiagnosedCause {
     /// Time of day at which the cause began, as text; `None` if that is not known.
     #[must_use]
     pub fn since(&self) -> Option<String> {
-        self.since_ns.map(time_of_day)
+        self.since_ns.map(|since| moment_of_day(self.time_base, since))
     }
 }
 

@@ -10,6 +10,7 @@ use rpcrdma_dissector::{
 
 use super::cause::{Cause, CauseSet, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
+use super::kernel_waits::KernelWaits;
 use super::promises::PromiseWaits;
 use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
 use super::retries::Retries;
@@ -192,6 +193,8 @@ pub(super) struct Waits {
     pub(super) rpcs: u64,
     pub(super) without_call: u64,
     pub(super) without_reply: u64,
+    /// Times that kernel traces show.
+    pub(super) kernel: KernelWaits,
     /// Waits above RPC.
     pub(super) promises: PromiseWaits,
 }
@@ -281,6 +284,7 @@ impl Waits {
         if let Some(joined) = &transaction.joined {
             self.joined(rpc, joined, causes);
         }
+        self.kernel.add_rpc(transaction, || rpc.subject(), &mut self.responder, causes);
         let Some(latency) = transaction.latency() else { return };
         self.latencies.record(latency);
         self.latency = self.latency.saturating_add(latency);
@@ -570,7 +574,7 @@ impl Waits {
     /// Nanoseconds for which RPCs waited, with the time of RPCs without a reply.
     pub(super) const fn sum_waits(&self, silence: &Silence) -> u64 {
         let answered = self.latency.saturating_add(self.joined);
-        let before = self.credits.amount.saturating_add(self.slots.amount);
+        let before = self.credits.amount.saturating_add(self.slots.amount).saturating_add(self.kernel.before_calls);
         answered.saturating_add(before).saturating_add(silence.age).saturating_add(self.promises.between)
     }
 }

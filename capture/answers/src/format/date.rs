@@ -1,6 +1,6 @@
 //! Dates and times of day as text.
 
-use rpcrdma_dissector::CalendarDate;
+use rpcrdma_dissector::{CalendarDate, TimeBase};
 
 /// Octets of a date with a year of four digits, and the space after the date.
 pub(crate) const DATE: usize = 11;
@@ -13,9 +13,17 @@ pub(crate) fn utc(nanoseconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// The span between two numbers of nanoseconds since 1970, in UTC: with the second date only if the dates differ.
+/// Nanoseconds since the boot of a kernel, in seconds.
+pub(crate) fn since_boot(nanoseconds: u64) -> String {
+    format!("{}.{:03} s after boot", nanoseconds / 1_000_000_000, nanoseconds / 1_000_000 % 1000)
+}
+
+/// The span between two times, in UTC: with the second date only if the dates differ.
 #[must_use]
-pub fn utc_range(first: u64, last: u64) -> String {
+pub fn time_range(base: TimeBase, first: u64, last: u64) -> String {
+    if base == TimeBase::Boot {
+        return format!("{} to {}", since_boot(first).trim_end_matches(" after boot"), since_boot(last));
+    }
     let (first, last) = (utc(first), utc(last));
     let (begun, ended) = (first.trim_end_matches(" UTC"), last.split_at(DATE));
     if first.starts_with(ended.0) { format!("{begun} to {}", ended.1) } else { format!("{begun} to {last}") }
@@ -29,6 +37,22 @@ pub fn utc_option(nanoseconds: u64) -> String {
     match fraction.trim_end_matches('0') {
         "" => format!("{text}Z"),
         fraction => format!("{text}.{fraction}Z"),
+    }
+}
+
+/// A moment in words: a date and a time of day, or seconds since the kernel booted.
+pub(crate) fn moment(base: TimeBase, nanoseconds: u64) -> String {
+    match base {
+        TimeBase::Utc => utc(nanoseconds),
+        TimeBase::Boot => since_boot(nanoseconds),
+    }
+}
+
+/// A moment in words without the date.
+pub(crate) fn moment_of_day(base: TimeBase, nanoseconds: u64) -> String {
+    match base {
+        TimeBase::Utc => time_of_day(nanoseconds),
+        TimeBase::Boot => since_boot(nanoseconds),
     }
 }
 
@@ -51,6 +75,13 @@ mod tests {
     use rpcrdma_dissector::values::Moment;
 
     use super::*;
+
+    #[test]
+    fn times_of_a_trace_are_seconds_since_boot() {
+        assert_eq!(time_range(TimeBase::Boot, 40_352_263_000, 50_078_000_000), "40.352 s to 50.078 s after boot");
+        assert_eq!(moment(TimeBase::Boot, 0), "0.000 s after boot");
+        assert_eq!(moment_of_day(TimeBase::Utc, 1), "00:00:00 UTC");
+    }
 
     #[test]
     fn a_time_of_an_option_is_read_back() {

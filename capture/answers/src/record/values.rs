@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use rpcrdma_dissector::Address;
+use rpcrdma_dissector::{Address, TimeBase};
 use serde::{Serialize, Serializer};
 
 use super::described::described;
@@ -47,6 +47,11 @@ impl<T: fmt::Display> Serialize for ShownObject<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
+}
+
+/// Writes the name of the beginning of times.
+pub(crate) fn as_time_base<S: Serializer>(base: &TimeBase, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(base.name())
 }
 
 /// An address. Writing an IPv4 address through `fmt` takes several times as long.

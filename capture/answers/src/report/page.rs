@@ -14,7 +14,7 @@ use super::{Finished, charts, diagrams};
 use crate::called::ended;
 use crate::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
 use crate::format::column::{Amount, Unit};
-use crate::format::date::utc;
+use crate::format::date::moment;
 use crate::format::number::{counted, duration, grouped, size};
 use crate::format::screen::Screen;
 use crate::format::time::ShownTimes;
@@ -73,7 +73,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
             p.note {
                 (grouped(capture.frames)) " frames, " (size(capture.octets as f64)) ", "
                 (duration(capture.duration_ns))
-                @if capture.frames > 0 { ", from " (utc(first)) }
+                @if capture.frames > 0 { ", from " (moment(capture.time_base, first)) }
             }
             (diagnosed(finished))
             (mounts(finished))
@@ -96,12 +96,17 @@ fn shown_in(cause: &str) -> &'static str {
     match cause {
         "server-silent" | "server-unreachable" | "client-silent" | "client-unreachable" | "wrong-checksum"
         | "reply-refused" => "hung",
-        "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
-            "connections"
-        }
+        "small-sends"
+        | "server-not-listening"
+        | "connection-refused"
+        | "connect-unanswered"
+        | "flapping"
+        | "completion-error"
+        | "connection-lost" => "connections",
         "loss" | "receiver-not-ready" | "credits" | "slots" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
-        | "congestion" | "window" | "link-full" | "outlier" => "slowest",
+        | "congestion" | "window" | "link-full" | "outlier" | "rdma-read-slow" | "registration" | "client-queue"
+        | "server-queue" | "replies-late" => "slowest",
         "errors" | "server-grace" | "refused-for-now" | "copy-unfinished" | "lock-held" => "operations",
         "protocol" => "rules",
         _ => "capture",

@@ -39,7 +39,7 @@ pub(crate) use record::named;
 pub use record::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, EndReport, Forms,
     InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, RejectedStatistics,
-    RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
+    RpcStatistics, Statistics, StatusName, StatusStatistics, TraceStatistics, UnansweredStatistics,
 };
 pub use sessions::{MountFlag, MountServer, MountSession};
 pub use text::{REORDER, by_two_clocks, interval_heading, sorted_frames, twice};
@@ -180,7 +180,9 @@ impl Stats {
             if !matches!(message, Err(NotRebuilt::Header | NotRebuilt::Error(_))) {
                 forms.count_form(*form);
             }
-            if let Err(error) = message {
+            if let Err(error) = message
+                && *error != NotRebuilt::KernelTrace
+            {
                 *lost += 1;
                 count(&mut self.reasons, error.kind());
             }

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 
 use rpcrdma::private_data::Flags;
-use rpcrdma_dissector::{ClockSteps, Counts, EndLatencies, Report, Side, Summary};
+use rpcrdma_dissector::{Carrier, ClockSteps, Counts, EndLatencies, Report, Side, Summary, TimeBase, TraceCounts};
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline};
 use super::histogram::Histogram;
@@ -59,6 +59,10 @@ pub struct CaptureStatistics {
     pub frames: u64,
     /// Captured octets of the frames.
     pub octets: u64,
+    /// Beginning of all times of the capture: `utc` for 1970-01-01 00:00 UTC; `boot` for the boot of the kernel, as in kernel traces.
+    #[serde(serialize_with = "crate::record::values::as_time_base")]
+    #[schemars(with = "String")]
+    pub time_base: TimeBase,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; `None` if there is none.
     pub first_ns: Option<u64>,
     /// Time of the last frame.
@@ -88,6 +92,8 @@ pub struct CaptureStatistics {
     pub others: Vec<NamedCount>,
     /// Steps back of the clock: latencies across one are wrong.
     pub clock_steps: ClockStatistics,
+    /// Lines of kernel traces; null if the capture holds none.
+    pub trace: Option<TraceStatistics>,
 }
 
 /// Frames with an earlier time than the frame before them in the same file.
@@ -104,6 +110,27 @@ pub struct ClockStatistics {
     pub longest_frame: Option<u64>,
     /// Frames in disorder that were put where their times belong, which changes the numbers of frames; not among `count`.
     pub sorted_frames: u64,
+}
+
+/// Lines of kernel traces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct TraceStatistics {
+    /// Events.
+    pub events: u64,
+    /// Events that say nothing of RPCs, or that are not known.
+    pub unused_events: u64,
+    /// Events that the ring buffers of the kernel lost, at least.
+    pub lost_events: u64,
+    /// RPCs that were left out because too many were in flight.
+    pub rpcs_left_out: u64,
+}
+
+impl TraceStatistics {
+    pub(crate) const fn new(counts: TraceCounts) -> Self {
+        let TraceCounts { events, unused, lost, left_out, .. } = counts;
+        Self { events, unused_events: unused, lost_events: lost, rpcs_left_out: left_out }
+    }
 }
 
 impl ClockStatistics {
@@ -478,6 +505,7 @@ impl CaptureStatistics {
         Self {
             frames: summary.frames,
             octets: summary.octets,
+            time_base: summary.time_base(),
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
             duration_ns: duration.unwrap_or_default(),
@@ -492,6 +520,7 @@ impl CaptureStatistics {
             bad_crc: summary.bad_crc,
             others: named(&summary.others),
             clock_steps: ClockStatistics::new(summary.clock),
+            trace: summary.trace.map(TraceStatistics::new),
         }
     }
 }
@@ -509,6 +538,11 @@ fn median(report: &Report, time: impl Fn(&EndLatencies) -> u64) -> Option<u64> {
 }
 
 impl ConnectionStatistics {
+    /// Returns true if the connection is known from kernel traces, which show no packets.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.carrier == Carrier::Traced.name()
+    }
+
     pub(super) fn new(number: u32, report: &Report, counts: PerConnection) -> Self {
         let PerConnection { messages, credits, permitted } = counts;
         let connection = &report.connection;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rpcrdma_dissector::{Counts, Time};
+use rpcrdma_dissector::{Counts, Time, TimeBase};
 
 use super::columns::{self, EndLine};
 use super::credits::credits_of;
@@ -48,9 +48,18 @@ impl Statistics {
         let (frames, length) = (counted(capture.frames, "frame"), duration(capture.duration_ns));
         text.line(&format!("{frames}, {}, {length}", bytes(capture.octets)))?;
         if let Some(first) = capture.first_ns.map(Time) {
-            text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
+            let since = match capture.time_base {
+                TimeBase::Utc => "1970-01-01 UTC",
+                TimeBase::Boot => "the boot of the kernel",
+            };
+            text.line(&format!("from {first} (seconds since {since})"))?;
         }
-        if capture.packets > 0 || capture.segments == 0 {
+        if let Some(trace) = capture.trace {
+            let (events, unused) = (counted(trace.events, "event"), grouped(trace.unused_events));
+            text.line(&format!("kernel trace: {events}, of which {unused} say nothing about RPCs"))?;
+            text.some(trace.lost_events, "events lost by the ring buffers of the kernel")?;
+            text.some(trace.rpcs_left_out, "RPCs left out: too many were in flight")?;
+        } else if capture.packets > 0 || capture.segments == 0 {
             text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
         }
         text.some(capture.segments, "iWARP TCP segments")?;
@@ -111,6 +120,11 @@ impl Statistics {
             text.line("none carries RPC-over-RDMA")?;
         }
         for connection in &self.connections {
+            if connection.is_traced() {
+                let (client, server) = (&connection.active.address, &connection.passive.address);
+                text.line(&format!("{}: {client} → {server}, {}", connection.connection, connection.carrier))?;
+                continue;
+            }
             let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
             let begin = if connection.setup_captured { "setup captured" } else { "setup not captured" };
             let number = connection.connection;
@@ -169,7 +183,8 @@ impl Statistics {
             }
         }
         text.some(self.connections_left_out, "more connections")?;
-        let rows: Vec<EndLine<'_>> = self.connections.iter().flat_map(EndLine::both).collect();
+        let with_packets = self.connections.iter().filter(|connection| !connection.is_traced());
+        let rows: Vec<EndLine<'_>> = with_packets.flat_map(EndLine::both).collect();
         text.rows(&columns::of_ends(), &rows)
     }
 

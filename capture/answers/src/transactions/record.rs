@@ -1,8 +1,8 @@
 //! An RPC with both messages.
 
 use rpcrdma_dissector::{
-    CreditWaitUnknown, Files, Half, MessageForm, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery, RetryFailure,
-    SlotWaitUnknown, Transaction,
+    CreditWaitUnknown, Files, Half, KernelTimes, MessageForm, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery,
+    RetryFailure, SlotWaitUnknown, Transaction,
 };
 use serde::Serialize;
 
@@ -39,7 +39,8 @@ pub struct TransactionObject<'a> {
     reply_file: Option<&'a str>,
     /// The number of the frame of the reply in the file.
     reply_file_frame: Option<u64>,
-    /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, that of the reply.
+    /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC, or in a kernel
+    /// trace since the kernel booted; without the call, that of the reply.
     time_ns: Option<u64>,
     /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
     /// null if the capture does not show that (`phases_missing` says why), or without a reply.
@@ -50,6 +51,8 @@ pub struct TransactionObject<'a> {
     latency_at_least_ns: Option<u64>,
     /// The phases of the latency, which add up to the whole.
     phases: Option<PhasesObject>,
+    /// Times that only a kernel trace shows; null without one.
+    kernel: Option<KernelObject>,
     /// Reason why the phases are not known.
     phases_missing: Option<ShownObject<NotTimed>>,
     /// Part of the latency that was spent on lost packets.
@@ -136,6 +139,7 @@ impl<'a> TransactionObject<'a> {
             latency_ns: transaction.latency(),
             latency_at_least_ns: transaction.joined.as_ref().map(|joined| joined.nanoseconds()),
             phases: transaction.phases.ok().map(PhasesObject::new),
+            kernel: transaction.kernel.as_deref().map(KernelObject::new),
             phases_missing: transaction.phases.err().map(ShownObject),
             recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
             recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
@@ -198,6 +202,49 @@ impl PhasesObject {
     }
 }
 
+/// Times of an RPC from kernel traces. A time is null if no trace shows it: a trace of the client has none of the server's times, and
+/// an event that was not recorded leaves its time out.
+#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+struct KernelObject {
+    /// At the client: nanoseconds from the start of the task to the transmission of the call (`backlog` of `rpc_stats_latency`).
+    queue_ns: Option<u64>,
+    /// Part of `queue_ns` in which memory was registered for the call.
+    registration_ns: Option<u64>,
+    /// At the client: nanoseconds from the transmission of the call to the reply (`rtt` of `rpc_stats_latency`).
+    round_trip_ns: Option<u64>,
+    /// At the server: nanoseconds from the arrival of the call until a thread took it.
+    server_queue_ns: Option<u64>,
+    /// At the server: nanoseconds of the RDMA Reads for the call (`svcrdma_wc_read`).
+    rdma_read_ns: Option<u64>,
+    /// At the server: nanoseconds from the arrival of the call to the post of the reply.
+    served_ns: Option<u64>,
+    /// At the server: nanoseconds of the execution (`svc_stats_latency`).
+    execution_ns: Option<u64>,
+    /// Part of `execution_ns` in which the file system read, wrote or committed.
+    file_system_ns: Option<u64>,
+    /// Transmissions of the call by the client; null if no trace of the client shows the call.
+    transmissions: Option<u32>,
+    /// True if the capture has no packets of the RPC: all of the record is from traces.
+    without_packets: bool,
+}
+
+impl KernelObject {
+    const fn new(times: &KernelTimes) -> Self {
+        Self {
+            queue_ns: times.queue,
+            registration_ns: times.registration,
+            round_trip_ns: times.round_trip,
+            server_queue_ns: times.server_queue,
+            rdma_read_ns: times.rdma_read,
+            served_ns: times.served,
+            execution_ns: times.execution,
+            file_system_ns: times.file_system,
+            transmissions: if times.transmissions > 0 { Some(times.transmissions) } else { None },
+            without_packets: times.is_without_packets,
+        }
+    }
+}
+
 /// Recovery work because packets were lost, or seemed to be.
 #[derive(Serialize, schemars::JsonSchema)]
 struct RecoveryObject<'a> {
@@ -248,8 +295,8 @@ impl<'a> RecoveryObject<'a> {
 struct HalfObject {
     /// Form of the message (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,
-    /// Octets of the Payload stream that were in the Send.
-    inline_octets: usize,
+    /// Octets of the Payload stream that were in the Send; null for an RPC that is known from a kernel trace.
+    inline_octets: Option<usize>,
     /// True if the whole RPC message could be put together.
     rebuilt: bool,
     /// Octets of the whole RPC message; null if the message was not rebuilt.
@@ -271,7 +318,7 @@ impl HalfObject {
                 MessageForm::Long => "long",
                 MessageForm::Continued => "continued",
             },
-            inline_octets: half.inline,
+            inline_octets: (half.message != Err(NotRebuilt::KernelTrace)).then_some(half.inline),
             rebuilt: length_octets.is_some(),
             length_octets,
             reason,

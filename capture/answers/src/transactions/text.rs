@@ -179,7 +179,7 @@ impl Lines {
         line.write(out)?;
         for (which, half) in [("call", call), ("reply", reply)] {
             if let Some(Half { message: Err(reason), .. }) = half
-                && !matches!(reason, NotRebuilt::Error(_))
+                && !matches!(reason, NotRebuilt::Error(_) | NotRebuilt::KernelTrace)
             {
                 let reason = format!("{which} not rebuilt: {reason}");
                 let room = self.line(files, 2).within(self.screen).room();

@@ -70,6 +70,7 @@ impl Checker {
             | Event::Promise(_)
             | Event::Rejected(_)
             | Event::AddressMoved(_)
+            | Event::KernelFault(_)
             | Event::UnansweredRequest(_)
             | Event::Terminated(_)
             | Event::Recovery(_)

@@ -23,6 +23,8 @@ pub enum Problem {
     Unreadable(io::Error),
     /// The file is empty.
     Empty,
+    /// The file is the text of a tracer that recorded no events.
+    NoEvents,
     /// The file does not begin like a capture file. Names the actual file type, if recognised.
     NotACapture(Option<&'static str>),
     /// Capture file of another format, which is named here.
@@ -40,6 +42,10 @@ pub enum Problem {
     Damaged(&'static str),
 }
 
+/// How to record the events that RPCs need, as advice.
+pub const RECORD_EVENTS: &str = "record those of RPCs, on a client with trace-cmd record -e sunrpc -e rpcrdma -e nfs -e nfs4, on a server with \
+                                 trace-cmd record -e sunrpc -e rpcrdma -e nfsd; then trace-cmd report > FILE";
+
 impl FileError {
     pub(super) fn new(offset: u64, problem: Problem) -> Self {
         Self { file: String::new(), offset, problem }
@@ -53,6 +59,7 @@ impl FileError {
             self.problem,
             Problem::Unreadable(_)
                 | Problem::Empty
+                | Problem::NoEvents
                 | Problem::NotACapture(_)
                 | Problem::OtherCapture(_)
                 | Problem::CompressedBy(_)
@@ -77,6 +84,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Unreadable(error) => fmt::Display::fmt(error, f),
             Self::Empty => f.write_str("the file is empty"),
+            Self::NoEvents => write!(f, "a kernel trace without events: {RECORD_EVENTS}"),
             Self::NotACapture(None) => f.write_str("not a capture file (pcap, pcapng or ERF)"),
             Self::NotACapture(Some(what)) => write!(f, "{what}, not a capture file (pcap, pcapng or ERF)"),
             Self::OtherCapture(what) => {

@@ -2,9 +2,30 @@
 
 use core::fmt;
 
-/// Nanoseconds since 1970-01-01 00:00 UTC.
+/// Nanoseconds since 1970-01-01 00:00 UTC, or in a kernel trace since the kernel booted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
+
+/// Beginning of the times of a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeBase {
+    /// 1970-01-01 00:00 UTC.
+    #[default]
+    Utc,
+    /// Boot of the kernel, as in kernel traces.
+    Boot,
+}
+
+impl TimeBase {
+    /// Name of the base.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Utc => "utc",
+            Self::Boot => "boot",
+        }
+    }
+}
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -15,6 +36,11 @@ impl fmt::Display for Time {
 /// A link-layer header type, as registered for pcap and pcapng files (`LINKTYPE_…`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// Link type of a line of a kernel trace, which no capture file has.
+    pub const KERNEL_TRACE: Self = Self(u16::MAX);
+}
 
 /// One record of a capture file: what was on the wire at one time.
 #[derive(Clone, Copy, Debug)]
@@ -29,4 +55,12 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
     /// Octets the frame had on the wire; more than `data` holds if the capture cut the frame (snaplen).
     pub length: u32,
+}
+
+impl Frame<'_> {
+    /// Returns the beginning of the times of the capture.
+    #[must_use]
+    pub fn time_base(&self) -> TimeBase {
+        if self.link == LinkType::KERNEL_TRACE { TimeBase::Boot } else { TimeBase::Utc }
+    }
 }

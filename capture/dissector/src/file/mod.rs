@@ -1,4 +1,4 @@
-//! From a file to frames: pcap, pcapng and ERF, also compressed with gzip or Zstandard.
+//! From a file to frames: pcap, pcapng, ERF and kernel traces, also compressed with gzip or Zstandard.
 //!
 //! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: no seeking is needed, and one
 //! buffer of a few hundred kilobytes is enough. A live stream yields every frame once the last octet has arrived;
@@ -17,6 +17,7 @@ mod error;
 mod foreign;
 mod frame;
 mod gzip;
+mod kernel_trace;
 mod order;
 mod pcap;
 mod pcapng;
@@ -27,7 +28,8 @@ mod sorter;
 pub use capture::{Capture, Files};
 pub use clock::ClockSteps;
 pub(crate) use clock::{SET_BACK, SetBacks};
-pub use error::{FileError, Problem};
-pub use frame::{Frame, LinkType, Time};
+pub use error::{FileError, Problem, RECORD_EVENTS};
+pub use frame::{Frame, LinkType, Time, TimeBase};
+pub(crate) use kernel_trace::{TraceEvent, TraceLine, decimal};
 pub use order::{first_frame, in_order};
 pub use reader::Reader;

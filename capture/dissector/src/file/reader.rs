@@ -5,9 +5,10 @@ use std::io::Read;
 use super::buffer::{Buffer, CAPACITY};
 use super::compression::Input;
 use super::erf;
-use super::error::FileError;
+use super::error::{FileError, Problem};
 use super::foreign;
 use super::frame::{Frame, Time};
+use super::kernel_trace::{self, KernelTrace};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::record::Record;
@@ -41,6 +42,7 @@ enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
     Erf,
+    KernelTrace(KernelTrace),
 }
 
 impl Format {
@@ -50,6 +52,7 @@ impl Format {
             Self::Pcap(pcap) => pcap.next(buffer),
             Self::Pcapng(pcapng) => pcapng.next(buffer),
             Self::Erf => erf::next(buffer),
+            Self::KernelTrace(trace) => trace.next(buffer),
         }
     }
 }
@@ -81,6 +84,10 @@ impl<'r> Reader<'r> {
             Format::Pcapng(pcapng)
         } else if erf::is_erf(&mut buffer)? {
             Format::Erf
+        } else if let Some(trace) = KernelTrace::open(&mut buffer)? {
+            Format::KernelTrace(trace)
+        } else if kernel_trace::is_heading(buffer.available()) {
+            return Err(FileError::new(0, Problem::NoEvents));
         } else {
             return Err(FileError::new(0, foreign::name(buffer.available())));
         };
@@ -112,6 +119,9 @@ impl<'r> Reader<'r> {
         if let Ok(Some(record)) = next {
             self.record = record;
             self.number = self.number.saturating_add(1);
+            if let Some(Format::KernelTrace(trace)) = &mut self.format {
+                self.number = self.number.saturating_add(trace.take_skipped());
+            }
             return Ok(true);
         }
         self.format = None;

@@ -16,6 +16,8 @@ pub enum Carrier {
     InfiniBand,
     /// MPA, DDP and RDMAP over TCP (RFC 5040, 5041, 5044).
     Iwarp,
+    /// Not known: kernel traces do not show the carrier.
+    Traced,
 }
 
 impl Carrier {
@@ -27,6 +29,7 @@ impl Carrier {
             Self::RoceV1 => "RoCEv1",
             Self::InfiniBand => "InfiniBand",
             Self::Iwarp => "iWARP",
+            Self::Traced => "kernel trace",
         }
     }
 }

@@ -56,8 +56,19 @@ impl Procedure {
         self.row(callback).map(|row| row.name)
     }
 
+    /// Returns the procedure of a program with this name, such as `READ`.
+    pub(crate) fn of_name(program: u32, version: u32, name: &[u8]) -> Option<Self> {
+        let any = Self { program, version, procedure: 0 };
+        let is_named = |row: &&Row| row.name.rsplit(' ').next().is_some_and(|last| last.as_bytes() == name);
+        any.table(false)?.iter().find(is_named).map(|row| Self { procedure: row.code, ..any })
+    }
+
     fn row(&self, callback: bool) -> Option<&'static Row> {
-        let table = match (callback, self.program, self.version) {
+        grammar::find(self.table(callback)?, self.procedure)
+    }
+
+    const fn table(&self, callback: bool) -> Option<&'static [Row]> {
+        Some(match (callback, self.program, self.version) {
             (true, ..) => callback::PROCEDURES,
             (false, Self::NFS, 2) => v2::PROCEDURES,
             (false, Self::NFS, 3) => v3::PROCEDURES,
@@ -69,8 +80,7 @@ impl Procedure {
             (false, Self::NFSACL, 3) => acl::PROCEDURES_V3,
             (false, Self::ECHO, 1) => echo::PROCEDURES,
             _ => return None,
-        };
-        grammar::find(table, self.procedure)
+        })
     }
 
     /// Returns true for a procedure that consists of operations: COMPOUND and CB_COMPOUND.
@@ -85,6 +95,12 @@ impl Procedure {
 }
 
 impl OperationCode {
+    /// Returns the operation of a COMPOUND with this name, without `OP_`.
+    pub(crate) fn of_name(name: &[u8]) -> Option<Self> {
+        let row = v4::OPERATIONS.rows.iter().find(|row| row.name.as_bytes() == name);
+        row.map(|row| Self::Compound(row.code))
+    }
+
     fn row(self) -> Option<&'static Row> {
         match self {
             Self::Compound(number) => grammar::find(v4::OPERATIONS.rows, number),
@@ -111,6 +127,11 @@ impl OperationCode {
 }
 
 impl CompoundOperation {
+    /// An operation of a call.
+    pub(crate) fn of_call(code: OperationCode) -> Self {
+        Self { code, name: code.name().unwrap_or("unknown"), status: None }
+    }
+
     /// Returns true if the operation only leads up to the main operation of the COMPOUND.
     #[must_use]
     pub fn leads(&self) -> bool {

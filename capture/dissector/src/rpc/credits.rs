@@ -28,6 +28,11 @@ pub struct CreditUse {
     pub limit: CreditLimit,
 }
 
+impl CreditUse {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { waiting: 0, granted: None, limit: CreditLimit::Unknown };
+}
+
 /// For how long a requester had no credit for another call, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -58,6 +63,8 @@ pub enum CreditWaitUnknown {
     NotGranted,
     /// The call is of version 2, or follows one that was refused. A credit of version 2 is for one message, not for one call.
     Version2,
+    /// The RPC is known from a kernel trace that does not show the client's queue for credits.
+    KernelTrace,
 }
 
 impl fmt::Display for CreditWaitUnknown {
@@ -70,6 +77,7 @@ impl fmt::Display for CreditWaitUnknown {
             Self::ClockSetBack => "the clock of the capture was set back after the call before it",
             Self::TwoClocks => "the two directions of the capture are by two clocks",
             Self::NotGranted => "how many credits were granted is not known",
+            Self::KernelTrace => "the kernel trace does not show the client's queue for credits",
             Self::Version2 => "the credits of version 2 are for messages and not for calls",
         })
     }

@@ -9,6 +9,8 @@ pub(crate) mod data_times;
 pub(crate) mod describe;
 pub(crate) mod header;
 pub(crate) mod joined_wait;
+pub(crate) mod kernel_fault;
+pub(crate) mod kernel_times;
 pub(crate) mod message;
 pub(crate) mod msgp;
 pub(crate) mod not_rebuilt;

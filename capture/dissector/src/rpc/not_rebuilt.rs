@@ -62,6 +62,8 @@ pub enum NotRebuilt {
     Header,
     /// The message has no Payload stream.
     NoPayload,
+    /// The RPC is known from a kernel trace, which holds no messages.
+    KernelTrace,
     /// More was held than [`Config::memory`](crate::dissector::Config::memory) allows.
     TooMuch,
 }
@@ -115,6 +117,7 @@ impl fmt::Display for NotRebuilt {
             Self::Error(error) => write!(f, "{error}"),
             Self::Header => f.write_str("the header cannot be read"),
             Self::NoPayload => f.write_str("the message has no Payload stream"),
+            Self::KernelTrace => f.write_str("a kernel trace holds no messages"),
             Self::TooMuch => f.write_str("too many octets are waiting for their replies"),
         }
     }
@@ -140,6 +143,7 @@ impl NotRebuilt {
             Self::Error(_) => "answered by RDMA_ERROR",
             Self::Header => "the header cannot be read",
             Self::NoPayload => "the message has no Payload stream",
+            Self::KernelTrace => "a kernel trace holds no messages",
             Self::TooMuch => "more octets waited for their replies than may be kept",
         }
     }

@@ -148,13 +148,15 @@ pub enum NotTimed {
     ArrivalUnknown,
     /// The client made the call again on another connection: the time is that of several tries.
     SeveralTries,
+    /// The RPC is known from a kernel trace, which shows no packets.
+    KernelTrace,
 }
 
 impl NotTimed {
     /// Returns true if the beginning and the end of the RPC may be known nevertheless.
     pub(crate) const fn leaves_latency(self) -> bool {
         match self {
-            Self::Missed | Self::SharedMemory | Self::SameXid | Self::SeveralTries => true,
+            Self::Missed | Self::SharedMemory | Self::SameXid | Self::SeveralTries | Self::KernelTrace => true,
             Self::CallMissing
             | Self::ReplyMissing
             | Self::ReplyNotAccepted
@@ -184,6 +186,7 @@ impl fmt::Display for NotTimed {
                 "the reply was sent more than once, and the capture does not show which copy arrived"
             }
             Self::SeveralTries => "the client made the call again on another connection",
+            Self::KernelTrace => "a kernel trace shows no packets",
         })
     }
 }

@@ -30,7 +30,7 @@ impl SlotWaitUnknown {
             }
             CreditWaitUnknown::ClockSetBack => Some(Self::ClockSetBack),
             CreditWaitUnknown::TwoClocks => Some(Self::TwoClocks),
-            CreditWaitUnknown::NotGranted | CreditWaitUnknown::Version2 => None,
+            CreditWaitUnknown::NotGranted | CreditWaitUnknown::Version2 | CreditWaitUnknown::KernelTrace => None,
         }
     }
 }

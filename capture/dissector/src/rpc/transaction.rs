@@ -5,6 +5,7 @@ use rpcrdma::reader::padding;
 use super::credits::CreditWaitUnknown;
 use super::data_times::DataTimes;
 use super::joined_wait::JoinedWait;
+use super::kernel_times::KernelTimes;
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phase, Phases};
 use super::pieces::Pieces;
@@ -98,6 +99,8 @@ pub struct Transaction {
     pub opens: Option<PromiseKind>,
     /// Promises of earlier RPCs that the RPC kept.
     pub keeps: Vec<Promise>,
+    /// Times from kernel traces, if a trace shows the RPC.
+    pub kernel: Option<Box<KernelTimes>>,
     /// Frames that carried the RPC's Payload streams by RDMA, if `Config::placements` asks for placements.
     pub(crate) placements: Placements,
 }
@@ -108,6 +111,12 @@ impl Transaction {
     #[must_use]
     pub fn placements(&self) -> &[FramePlacement] {
         self.placements.as_slice()
+    }
+
+    /// Returns true if the RPC is known from kernel traces only: the capture holds no packets of the RPC.
+    #[must_use]
+    pub fn is_traced_only(&self) -> bool {
+        self.kernel.as_ref().is_some_and(|kernel| kernel.is_without_packets)
     }
 
     /// Returns the known properties of the call.

@@ -253,7 +253,8 @@ impl From<NotTimed> for OwedUnknown {
             | NotTimed::OutOfOrder
             | NotTimed::ClockSetBack
             | NotTimed::ArrivalUnknown
-            | NotTimed::SeveralTries => Self::Missed,
+            | NotTimed::SeveralTries
+            | NotTimed::KernelTrace => Self::Missed,
             NotTimed::TwoClocks => Self::TwoClocks,
         }
     }

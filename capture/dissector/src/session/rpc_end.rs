@@ -121,6 +121,7 @@ impl ConcludedCall {
             tries: None,
             opens: None,
             keeps: Vec::new(),
+            kernel: None,
             placements: Placements::default(),
         };
         let timeline = call.map(|call| transaction.take_call(call));

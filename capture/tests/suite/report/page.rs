@@ -194,12 +194,17 @@ fn each_cause_leads_to_the_section_that_shows_it() {
     let section = |cause: &str| match cause {
         "server-silent" | "server-unreachable" | "client-silent" | "client-unreachable" | "wrong-checksum"
         | "reply-refused" => "hung",
-        "small-sends" | "server-not-listening" | "connection-refused" | "connect-unanswered" | "flapping" => {
-            "connections"
-        }
+        "small-sends"
+        | "server-not-listening"
+        | "connection-refused"
+        | "connect-unanswered"
+        | "flapping"
+        | "completion-error"
+        | "connection-lost" => "connections",
         "loss" | "receiver-not-ready" | "credits" | "slots" => "timeline",
         "retried" | "distance" | "delegation-recall" | "server-slow" | "client-slow" | "slow-transfer"
-        | "congestion" | "window" | "link-full" | "outlier" => "slowest",
+        | "congestion" | "window" | "link-full" | "outlier" | "rdma-read-slow" | "registration" | "client-queue"
+        | "server-queue" | "replies-late" => "slowest",
         "errors" | "server-grace" | "refused-for-now" | "copy-unfinished" | "lock-held" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled"
