@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rpcrdma_dissector::{Capture, Time, first_frame, in_order};
+use rpcrdma_dissector::{Capture, SamePackets, SecondFile, Time, first_frame, in_order, recognise};
 
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
@@ -28,6 +28,8 @@ pub(crate) struct Inputs {
     length: u64,
     /// True if their order differs from the given one.
     pub(crate) reordered: bool,
+    /// The second file, if that holds the same packets as the first.
+    second: Option<SecondFile>,
 }
 
 impl Inputs {
@@ -55,7 +57,7 @@ impl Inputs {
             return Err(Failure::Said(reason));
         }
         let reordered = in_order(&mut files);
-        Ok(Self { files, only, length, reordered })
+        Ok(Self { files, only, length, reordered, second: None })
     }
 
     /// Returns true if one input is a stream.
@@ -83,10 +85,28 @@ impl Inputs {
         format!("reading files in the order of their first frames: {}{more}", named.join(", "))
     }
 
+    /// Compares two files. If both hold the same packets, captured at the two ends, the client's file comes first, and the other is
+    /// read beside that file. Streams cannot be read twice, and are not compared.
+    pub(crate) fn recognise(&mut self) {
+        let [(first, Some(_)), (second, Some(_))] = &self.files[..] else { return };
+        let opened = File::open(first).ok().zip(File::open(second).ok());
+        // Faults of a file are reported when the file is read.
+        let same = opened.and_then(|(first, second)| recognise(first, second).ok().flatten());
+        self.second = match same {
+            Some(SamePackets::ClientFirst(file)) => Some(file),
+            Some(SamePackets::ClientSecond(file)) => {
+                self.files.reverse();
+                Some(file)
+            }
+            Some(SamePackets::SamePlace) | None => return,
+        };
+        self.reordered = false;
+    }
+
     /// Returns the capture in the files, and the progress bar of reading.
     ///
     /// Each of several files is opened when the one before is read.
-    pub(crate) fn open(&mut self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
+    pub(crate) fn open(&mut self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> OpenedFiles {
         let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal() && !is_spooled();
         let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
         let mut only = self.only.take();
@@ -97,9 +117,27 @@ impl Inputs {
                 OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
             (name, Box::new(input) as Box<dyn Read + Send>)
         });
-        let capture = Capture::from_streams(streams.collect::<Vec<_>>());
-        (if self.are_live() { capture.with_live_streams() } else { capture }, bar)
+        let mut streams: Vec<_> = streams.collect();
+        let second = self.second.zip(streams.pop_if(|_| self.second.is_some()));
+        let second = second.map(|(file, stream)| SecondInput { capture: Capture::from_streams([stream]), file });
+        let capture = Capture::from_streams(streams);
+        let capture = if self.are_live() { capture.with_live_streams() } else { capture };
+        OpenedFiles { capture, second, bar }
     }
+}
+
+/// Files that are open to be read.
+pub(crate) struct OpenedFiles {
+    pub(crate) capture: Capture,
+    pub(crate) second: Option<SecondInput>,
+    /// The progress of reading both.
+    pub(crate) bar: ProgressBar,
+}
+
+/// A second capture of the same packets.
+pub(crate) struct SecondInput {
+    pub(crate) capture: Capture,
+    pub(crate) file: SecondFile,
 }
 
 /// Properties of an input that are known before reading.

@@ -4,14 +4,14 @@ use core::fmt::Display;
 use std::collections::BTreeMap;
 
 use rpcrdma_answers::format::date::time_range;
-use rpcrdma_answers::format::number::counted;
+use rpcrdma_answers::format::number::{counted, duration, times};
 use rpcrdma_answers::gaps::{Gap, Gaps, lost_events};
 use rpcrdma_answers::selection::{NamedRpc, SpanningRpcs, Window};
 use rpcrdma_answers::stats::{REORDER, by_two_clocks, sorted_frames, twice};
 use rpcrdma_answers::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
     CapturedAt, ClockSteps, Event, FileError, Half, NotRebuilt, PlaceKnown, Report, Sides, Status, Summary, Time,
-    Transaction,
+    Transaction, WitnessSummary,
 };
 
 use crate::failure::{DAMAGED, UNUSABLE};
@@ -105,6 +105,51 @@ fn times_of_both_ends(first: Option<CapturedAt>, connections: u64) -> String {
     format!("{} captured at both ends: {whose} (rpcrdma diagnose has both)", counted(connections, "connection"))
 }
 
+/// Lines about a second capture of the same packets.
+fn witnessed(witness: &WitnessSummary) -> Vec<String> {
+    let file = &witness.file;
+    let packets = counted(witness.packets, "packet");
+    let mut lines =
+        vec![format!("{packets} also in {file}, captured at the server: latencies are those at the client")];
+    let WitnessSummary {
+        clock_ahead,
+        clock_uncertainty,
+        clock_drift,
+        clock_drift_uncertainty,
+        clock_steps,
+        missed,
+        ..
+    } = *witness;
+    if let Some((ahead, uncertainty)) = clock_ahead.zip(clock_uncertainty) {
+        let is = if ahead < 0 { "behind" } else { "ahead" };
+        let is_known = |drift: &i64| drift.unsigned_abs() > clock_drift_uncertainty.unwrap_or(u64::MAX);
+        let drift = clock_drift.filter(is_known).map(|drift| {
+            let is = if drift < 0 { "slower" } else { "faster" };
+            format!(", and {} {is} per second", duration(drift.unsigned_abs()))
+        });
+        lines.push(format!(
+            "the clock of {file} is {} {is} (± {}){}",
+            duration(ahead.unsigned_abs()),
+            duration(uncertainty),
+            drift.unwrap_or_default()
+        ));
+    }
+    if clock_steps > 0 {
+        lines.push(format!("one of the two clocks was set {}", times(clock_steps)));
+    }
+    let [there, back] = witness.lost_copies;
+    if there + back > 0 {
+        let lost = counted(there + back, "packet");
+        lines.push(format!(
+            "{lost} lost between client and server: {there} on the way to the server, {back} on the way back"
+        ));
+    }
+    if missed > 0 {
+        lines.push(format!("{} missing from {file}", counted(missed, "packet")));
+    }
+    lines
+}
+
 impl Notices {
     /// Nothing yet, for a command that shows this.
     pub(crate) fn new(select: Select) -> Self {
@@ -176,7 +221,8 @@ impl Notices {
         let Sides { active, passive } = report.counts;
         if report.number.is_some() {
             self.copies += active.duplicates + passive.duplicates;
-            let both_ends = report.both_ends.as_ref().map(|both| both.first_at());
+            let in_one_file = report.both_ends.as_ref().filter(|both| !both.has_two_files);
+            let both_ends = in_one_file.map(|both| both.first_at());
             both_ends.into_iter().for_each(|first| *self.both_ends.entry(first).or_default() += 1);
             self.packets += active.packets + passive.packets;
             report.captured_at.iter().for_each(|place| *self.places.entry(*place).or_default() += 1);
@@ -356,6 +402,9 @@ impl Notices {
     fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
         let mut say = |count, text| say(count, Weight::Remark, text);
         say(self.copies, format!("ignored: {}", twice(self.copies, self.packets)));
+        if let Some(witness) = &summary.witness {
+            witnessed(witness).into_iter().for_each(|text| say(1, text));
+        }
         for (first, connections) in &self.both_ends {
             say(*connections, times_of_both_ends(*first, *connections));
         }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rpcrdma_answers::annotate::KeptFrame;
-use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, Summary, Time, TimeBase};
+use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, SecondWitness, Summary, Time, TimeBase};
 
 use crate::interrupt::Interrupt;
 
@@ -28,6 +28,14 @@ pub(crate) enum ReadingStep {
     Begun(Files),
     /// The file begins before the end of the previous one.
     Overlaps,
+}
+
+/// A capture to be read, and what reads it.
+pub(crate) struct OpenedCapture {
+    pub(crate) capture: Capture,
+    pub(crate) dissector: Dissector,
+    /// A second capture of the same packets.
+    pub(crate) second: Option<Box<SecondWitness>>,
 }
 
 /// Steps that go together.
@@ -79,8 +87,7 @@ impl Batches {
     /// `keep` is `true` to hand over the frames themselves.
     pub(crate) fn fill(
         &self,
-        mut capture: Capture,
-        mut dissector: Dissector,
+        OpenedCapture { mut capture, mut dissector, mut second }: OpenedCapture,
         interrupt: &Interrupt,
         keep: bool,
     ) -> Summary {
@@ -94,6 +101,9 @@ impl Batches {
                     first.get_or_insert(if frame.time_base() == TimeBase::Boot { Time(0) } else { frame.time });
                     if keep {
                         taken = self.lock().keep(&frame, first);
+                    }
+                    if let Some(second) = &mut second {
+                        second.frame(&frame);
                     }
                     let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
                     dissector.frame(&frame);
@@ -112,12 +122,20 @@ impl Batches {
                 Some(Err(error)) => taken = self.add_step(ReadingStep::Unread(error), first),
                 None => {
                     ended = true;
+                    if let Some(second) = &mut second {
+                        second.finish();
+                    }
                     dissector.finish();
                 }
             }
-            if taken.and_then(|()| self.gather(&mut dissector, first)).is_err() {
+            if taken.and_then(|()| self.gather(&mut dissector, second.as_deref_mut(), first)).is_err() {
                 break;
             }
+        }
+        if let Some(second) = &mut second {
+            dissector.take_witness(second.summary());
+            // This fails only if nobody wants the rest.
+            _ = second.take_error().map_or(Ok(()), |error| self.add_step(ReadingStep::Unread(error), first));
         }
         dissector.take_clock_steps(capture.clock_steps());
         // This fails only if nobody wants the rest, so nothing is lost.
@@ -128,9 +146,20 @@ impl Batches {
 
 impl Batches {
     /// Takes what the dissector found. In most frames that is nothing.
-    fn gather(&self, dissector: &mut Dissector, first: Option<Time>) -> io::Result<()> {
-        while let Some(event) = dissector.event() {
+    fn gather(
+        &self,
+        dissector: &mut Dissector,
+        mut second: Option<&mut SecondWitness>,
+        first: Option<Time>,
+    ) -> io::Result<()> {
+        while let Some(mut event) = dissector.event() {
+            if let Some(second) = &mut second {
+                second.relate(&mut event);
+            }
             self.add_step(ReadingStep::Found(event), first)?;
+        }
+        while let Some(lost) = second.as_mut().and_then(|second| second.next_loss()) {
+            self.add_step(ReadingStep::Found(Event::LostBetween(lost)), first)?;
         }
         Ok(())
     }

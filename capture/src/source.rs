@@ -9,16 +9,16 @@ use indicatif::ProgressBar;
 use rpcrdma_answers::file_names::{FileNames, NamedFile};
 use rpcrdma_answers::selection::{NamedRpc, Verdict};
 use rpcrdma_answers::summary::CaptureSummary;
-use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
+use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, SecondWitness, Summary, Time};
 
-use crate::capture::Inputs;
+use crate::capture::{Inputs, OpenedFiles, SecondInput};
 use crate::deferred_items::Undecided;
 use crate::failure::{Failure, UNUSABLE, say};
 use crate::filters::Filters;
 use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::notices::Notices;
 use crate::output::Output;
-use crate::reading::{Batch, Batches, ReadingStep};
+use crate::reading::{Batch, Batches, OpenedCapture, ReadingStep};
 
 /// Time without input after which a command is told that nothing comes.
 const IDLE: Duration = Duration::from_millis(100);
@@ -180,7 +180,14 @@ impl<'a> InputSource<'a> {
         let has_rpcs = config.transactions;
         let interrupt = Interrupt::new().map_err(|error| Failure::of_signals(&error))?;
         let (batches, found) = Batches::new();
-        let (capture, bar) = self.inputs.open(&batches, &interrupt, show.bar);
+        // A command that writes frames writes the frames of all files.
+        if !show.frames {
+            self.inputs.recognise();
+        }
+        let OpenedFiles { capture, second, bar } = self.inputs.open(&batches, &interrupt, show.bar);
+        let second =
+            second.map(|SecondInput { capture, file }| Box::new(SecondWitness::new(capture, config.clone(), file)));
+        let opened = OpenedCapture { capture, dissector: Dissector::new(config), second };
         if show.notices {
             self.order().iter().for_each(|order| say(order));
         }
@@ -198,7 +205,7 @@ impl<'a> InputSource<'a> {
         let (result, summary) = thread::scope(|scope| {
             let stop = interrupt.clone();
             // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
-            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, show.frames));
+            let reader = scope.spawn(move || batches.fill(opened, &stop, show.frames));
             let result = shown.show_batches(found, &bar, take);
             if result.is_err() {
                 interrupt.stop();

@@ -64,6 +64,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "trace",
             "capture_end",
             "dissector",
+            "witness",
             "events",
             "check",
             "input",

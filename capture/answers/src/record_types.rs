@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::compare::{ComparedOperation, ComparedRule, ComparedTotal};
 use crate::connections::{AddressMoveObject, ConnectionObject};
 use crate::diagnosis::Diagnosis;
-use crate::events::RecoveredObject;
+use crate::events::{LostBetweenObject, RecoveredObject};
 use crate::explain::ExplainedObject;
 use crate::findings::{FindingObject, RuleTotals};
 use crate::messages::{HeaderObject, MessageObject, TerminateObject};
@@ -55,6 +55,7 @@ record_types! {
     "pending": PendingObject<'_>,
     "promise": PromiseObject<'_>,
     "event": RecoveredObject<'_>,
+    "lost_between": LostBetweenObject,
     "connection": ConnectionObject<'_>,
     "address_move": AddressMoveObject<'_>,
     "explain": ExplainedObject<'_>,

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-use rpcrdma_dissector::{Files, KernelTimes, NotTimed, Phase, Phases, Recovery, TimeOut, Transaction};
+use rpcrdma_dissector::{
+    Files, KernelTimes, NotTimed, Phase, Phases, Recovery, RpcParts, TimeOut, Transaction, WayBounds, WitnessedRpc,
+};
 
 use crate::called::{called_within, ended};
 use crate::file_names::{FileNames, client, server};
@@ -226,6 +228,7 @@ pub fn lines(
         Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
     };
     sentences.extend(transaction.kernel.as_deref().and_then(kernel_times));
+    sentences.extend(divided(transaction));
     sentences.extend(before(transaction));
     let began = transaction.began.filter(|_| !shows(screen, WITH_TIME));
     let began = began.and_then(|began| times.clock_if_shown(began.time));
@@ -288,6 +291,24 @@ fn kernel_times(times: &KernelTimes) -> Option<String> {
     let listed = named.into_iter().filter_map(|(time, name)| Some(format!("{name} {} ms", Milliseconds(time?))));
     let listed = listed.collect::<Vec<_>>().join(", ");
     (!listed.is_empty()).then(|| format!("kernel trace: {listed}"))
+}
+
+/// Returns who took the time of an RPC, by the files of both ends.
+pub(super) fn divided(transaction: &Transaction) -> Option<String> {
+    let WitnessedRpc { at_requester, at_responder, parts, way_there, way_back, .. } =
+        transaction.witnessed.as_deref()?;
+    let Transaction { from, to, .. } = transaction;
+    let [at_requester, at_responder] = [at_requester, at_responder].map(|time| Milliseconds(*time));
+    let Some(RpcParts { requester, network, responder, .. }) = parts else {
+        return Some(format!("{at_requester} ms at {from}, {at_responder} ms at {to}: the network took the rest"));
+    };
+    let way = |name: &str, way: &Option<WayBounds>| {
+        way.map(|way| format!("{name} {} to {}", Milliseconds(way.least), Milliseconds(way.most)))
+    };
+    let ways: Vec<_> = [way("there", way_there), way("back", way_back)].into_iter().flatten().collect();
+    let ways = if ways.is_empty() { String::new() } else { format!(" ({})", ways.join(", ")) };
+    let [requester, network, responder] = [requester, network, responder].map(|time| Milliseconds(*time));
+    Some(format!("both ends: network {network} ms{ways}, {to} {responder} ms, {from} {requester} ms"))
 }
 
 /// Returns the state before the call: no credit, for long enough to tell.

@@ -1,6 +1,6 @@
 //! The last record of a command, with the facts that the earlier records do not show.
 
-use rpcrdma_dissector::{CapturedAt, PlaceKnown, Summary, TimeBase};
+use rpcrdma_dissector::{CapturedAt, PlaceKnown, Summary, TimeBase, WitnessSummary};
 use serde::Serialize;
 
 use crate::findings::FindingTotals;
@@ -111,6 +111,59 @@ pub struct CaptureSummary {
     pub ignored: Ignored,
     /// Lines of kernel traces; null if the capture holds none.
     pub trace: Option<TraceStatistics>,
+    /// A second file with the same packets, captured at the server: everything else is about the file at the client. Null if there is
+    /// none.
+    pub second_file: Option<SecondFileSummary>,
+}
+
+/// A second file with the same packets, as compared with the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct SecondFileSummary {
+    /// The name of the file.
+    pub file: String,
+    /// The frames of the file.
+    pub frames: u64,
+    /// Packets that both files hold.
+    pub packets_in_both: u64,
+    /// RPCs that both files hold.
+    pub rpcs_in_both: u64,
+    /// Nanoseconds by which the clock of the second file is ahead of the first, at the end; negative if behind. Null if unknown.
+    pub clock_ahead_ns: Option<i64>,
+    /// Nanoseconds by which `clock_ahead_ns` may be wrong.
+    pub clock_uncertainty_ns: Option<u64>,
+    /// Nanoseconds of each second by which the clock of the second file is faster; negative if slower. Null if unknown.
+    pub clock_drift_ns_per_s: Option<i64>,
+    /// Nanoseconds by which `clock_drift_ns_per_s` may be wrong.
+    pub clock_drift_uncertainty_ns: Option<u64>,
+    /// Number of times that one of the two clocks was set.
+    pub clock_steps: u64,
+    /// Packets of RPC-over-RDMA connections that the second file lacks.
+    pub missing_packets: u64,
+    /// Packets that the client sent and that were lost before the place of the second file.
+    pub lost_to_server: u64,
+    /// Packets that the server sent and that were lost before the place of the first file.
+    pub lost_to_client: u64,
+}
+
+impl SecondFileSummary {
+    fn new(witness: &WitnessSummary) -> Self {
+        let [lost_to_server, lost_to_client] = witness.lost_copies;
+        Self {
+            file: witness.file.clone(),
+            frames: witness.frames,
+            packets_in_both: witness.packets,
+            rpcs_in_both: witness.rpcs,
+            clock_ahead_ns: witness.clock_ahead,
+            clock_uncertainty_ns: witness.clock_uncertainty,
+            clock_drift_ns_per_s: witness.clock_drift,
+            clock_drift_uncertainty_ns: witness.clock_drift_uncertainty,
+            clock_steps: witness.clock_steps,
+            missing_packets: witness.missed,
+            lost_to_server,
+            lost_to_client,
+        }
+    }
 }
 
 impl CaptureSummary {
@@ -139,6 +192,7 @@ impl CaptureSummary {
                 other_frames: named(&summary.others),
                 ..Ignored::default()
             },
+            second_file: summary.witness.as_deref().map(SecondFileSummary::new),
             ..Self::default()
         }
     }

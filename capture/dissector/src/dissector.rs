@@ -164,6 +164,36 @@ pub struct Summary {
     /// Steps back of the clock. Steps are counted by a [`Capture`](crate::Capture), not by the dissector, so the steps
     /// are known at the end of [`Events`](crate::Events) only.
     pub clock: ClockSteps,
+    /// A second capture of the same packets, if there is one: known at the end of the captures.
+    pub witness: Option<Box<WitnessSummary>>,
+}
+
+/// A second capture of the same packets, as compared with the first: the file at the server's end, beside that at the client's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WitnessSummary {
+    /// Name of the file.
+    pub file: String,
+    /// Frames of the file.
+    pub frames: u64,
+    /// Packets that both captures hold.
+    pub packets: u64,
+    /// RPCs that both captures hold.
+    pub rpcs: u64,
+    /// Nanoseconds by which the clock of the second capture is ahead of the first, at the end of the captures.
+    pub clock_ahead: Option<i64>,
+    /// Nanoseconds by which that number may be wrong.
+    pub clock_uncertainty: Option<u64>,
+    /// Nanoseconds of each second by which the clock of the second capture is faster; less than 0 if slower.
+    pub clock_drift: Option<i64>,
+    /// Nanoseconds of each second by which that number may be wrong.
+    pub clock_drift_uncertainty: Option<u64>,
+    /// Number of times that one of the clocks was set.
+    pub clock_steps: u64,
+    /// Packets of RPC-over-RDMA connections that the second capture lacks.
+    pub missed: u64,
+    /// Packets that were lost between the two places, on the way to the server and on the way to the client.
+    pub lost_copies: [u64; 2],
 }
 
 impl Summary {
@@ -435,6 +465,11 @@ impl Dissector {
     /// reading.
     pub const fn take_clock_steps(&mut self, steps: ClockSteps) {
         self.state.summary.clock = steps;
+    }
+
+    /// Records a second capture of the same packets in the [`Summary`].
+    pub fn take_witness(&mut self, witness: WitnessSummary) {
+        self.state.summary.witness = Some(Box::new(witness));
     }
 
     /// Counts of the frames so far.

@@ -60,10 +60,53 @@ pub enum Event {
     ReplyRead(ReplyRead),
     /// A fault that a kernel trace shows.
     KernelFault(KernelFault),
+    /// Copies of a packet were lost between two places: known if each place has a capture.
+    LostBetween(LostBetween),
     /// A setup frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::Config::placements) asks for such
     /// events.
     #[doc(hidden)]
     Framed(Box<FramedPart>),
+}
+
+/// Copies of a packet that one capture holds, and that did not pass the place of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostBetween {
+    /// The sender.
+    pub from: Address,
+    /// The receiver.
+    pub to: Address,
+    /// Number of lost copies.
+    pub count: u32,
+    /// Copies in the first capture, whose frames and times are those of all other events.
+    pub first: WitnessedCopies,
+    /// Copies in the second capture, with the frames and the clock of that capture.
+    pub second: WitnessedCopies,
+    /// True if the sender is at the place of the first capture.
+    pub is_from_first: bool,
+}
+
+/// Copies of a packet that a capture holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WitnessedCopies {
+    /// Number of copies.
+    pub count: u32,
+    /// The first of the copies.
+    pub earliest: Stamp,
+    /// The last of the copies.
+    pub latest: Stamp,
+}
+
+impl WitnessedCopies {
+    /// Counts a copy.
+    pub(crate) fn add_copy(&mut self, stamp: Stamp) {
+        if self.count == 0 {
+            self.earliest = stamp;
+        }
+        self.count = self.count.saturating_add(1);
+        self.latest = stamp;
+    }
 }
 
 /// Octets of a TCP stream that are a setup frame or an FPDU.

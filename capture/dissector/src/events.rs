@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::file::{Capture, FileError};
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
+use crate::witness::SecondWitness;
 
 /// All events of a capture, each given once known.
 ///
@@ -28,6 +29,7 @@ use crate::rpc::transaction::Transaction;
 pub struct Events {
     capture: Capture,
     dissector: Dissector,
+    second: Option<Box<SecondWitness>>,
     ended: bool,
 }
 
@@ -35,7 +37,14 @@ impl Events {
     /// The events of `capture`.
     #[must_use]
     pub fn new(capture: Capture, config: Config) -> Self {
-        Self { capture, dissector: Dissector::new(config), ended: false }
+        Self { capture, dissector: Dissector::new(config), second: None, ended: false }
+    }
+
+    /// The same with a second capture of the same packets, which [`recognise`](crate::recognise) has recognised: RPCs, connections and
+    /// the summary have what both captures show.
+    #[must_use]
+    pub fn with_second(self, second: SecondWitness) -> Self {
+        Self { second: Some(Box::new(second)), ..self }
     }
 
     /// The events of one stream that holds a capture file.
@@ -80,17 +89,27 @@ impl Iterator for Events {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(event) = self.dissector.event() {
+            if let Some(mut event) = self.dissector.event() {
+                self.second.iter_mut().for_each(|second| second.relate(&mut event));
                 return Some(Ok(event));
             }
+            if let Some(lost) = self.second.as_mut().and_then(|second| second.next_loss()) {
+                return Some(Ok(Event::LostBetween(lost)));
+            }
             if self.ended {
-                return None;
+                let summary = self.second.as_ref().map(|second| second.summary());
+                summary.into_iter().for_each(|summary| self.dissector.take_witness(summary));
+                return self.second.as_mut().and_then(|second| second.take_error()).map(Err);
             }
             match self.capture.next() {
-                Some(Ok(frame)) => self.dissector.frame(&frame),
+                Some(Ok(frame)) => {
+                    self.second.iter_mut().for_each(|second| second.frame(&frame));
+                    self.dissector.frame(&frame);
+                }
                 Some(Err(error)) => return Some(Err(error)),
                 None => {
                     self.ended = true;
+                    self.second.iter_mut().for_each(|second| second.finish());
                     self.dissector.finish();
                     self.dissector.take_clock_steps(self.capture.clock_steps());
                 }

@@ -58,6 +58,7 @@ pub mod packets;
 mod rpc;
 mod session;
 mod trace;
+mod witness;
 
 pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
@@ -72,10 +73,10 @@ pub use carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
-pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
+pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary, WitnessSummary};
 pub use event::{
-    AddressMoved, EndedConnection, Event, FramedPart, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered,
-    RefusedCall, RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated,
+    AddressMoved, EndedConnection, Event, FramedPart, Lost, LostBetween, MemoryUse, MemoryUseKind, Opened, Recounted,
+    Recovered, RefusedCall, RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated, WitnessedCopies,
 };
 pub use events::Events;
 pub use file::{
@@ -90,7 +91,7 @@ pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession,
 
 pub use rpc::activity::{IdleTime, MessageTimes};
 pub use rpc::arguments::{CopyResults, OffloadProgress, Offloaded, OperationArguments};
-pub use rpc::both_ends::{BothEnds, EndLatencies};
+pub use rpc::both_ends::{BothEnds, EndLatencies, RpcParts, WayBounds, WitnessedRpc};
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::data_times::{CongestionSigns, DataTimes, SenderTimes};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
@@ -114,3 +115,4 @@ pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, PacketRefusal, Ste
 /// Types of the codec appear in signatures here.
 pub use rpcrdma;
 pub use trace::TraceCounts;
+pub use witness::{SamePackets, SecondFile, SecondWitness, recognise};

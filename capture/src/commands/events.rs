@@ -1,8 +1,10 @@
 //! `events`: retransmissions and other indications of packet loss.
 
+use std::io::Write as _;
+
 use clap::Args;
 use rpcrdma_answers::csv::CsvTable;
-use rpcrdma_answers::events::RecoveredObject;
+use rpcrdma_answers::events::{LostBetweenObject, RecoveredObject, lost_between};
 use rpcrdma_dissector::{Config, Event};
 
 use super::headed_lines::HeadedLines;
@@ -34,6 +36,7 @@ Each line is one of:
 The XID is that of the RPC that the line is about, if known. If a packet is lost before the capture
 point and retransmitted before any other follows it, nothing shows the loss. Duplicates that a
 mirror or the network made of packets are left out and counted.
+With the files of both ends, a line says of which packet copies were lost between the two.
 A line is printed once its RPC is known, so lines of two connections may not be in the order of
 their frames.
 
@@ -76,6 +79,15 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
     let mut config = Config::for_messages();
     config.recovery = true;
     let done = source.read_all(config, Show::listing(quiet), |event, out, known| {
+        if let Event::LostBetween(lost) = event {
+            count += 1;
+            return match &table {
+                // The table has the columns of other events.
+                Some(_) => Ok(()),
+                None if arguments.json => write_record(&LostBetweenObject::new(lost), out),
+                None => writeln!(out, "{}", lost_between(lost)),
+            };
+        }
         let Event::Recovery(recovered) = event else { return Ok(()) };
         count += 1;
         match &table {

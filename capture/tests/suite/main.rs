@@ -67,3 +67,4 @@ mod tries;
 mod truth;
 mod twins;
 mod version2;
+mod witnesses;

@@ -234,7 +234,7 @@ fn a_transaction_is_call_reply_and_transfers() {
     });
     assert_eq!(take("sequence"), sequence, "as tshark shows it");
     assert_eq!((take("slot_wait_ns"), take("slot_wait_missing")), (json!(0), Value::Null));
-    assert_eq!(["opens", "keeps"].map(take), [Value::Null, Value::Null]);
+    assert_eq!(["opens", "keeps", "both_ends"].map(take), [Value::Null, Value::Null, Value::Null]);
     // As tshark shows it (nfs.fh.hash, nfs.fhandle); the name is that of the OPEN before.
     let handle = json!({"hash": "0xb58e201c", "octets": "01000101000000009ff1ffc29901000000000000", "file_name": "odd2", "path": "/odd2"});
     let (file, ok) = (capture("nfs41"), json!({"name": "NFS4_OK", "number": 0}));

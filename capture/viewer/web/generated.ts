@@ -25,6 +25,20 @@ export interface ArgumentsObject {
   readonly offload: OffloadObject | null;
 }
 
+export interface BothEndsObject {
+  readonly second_call_frame: number | null;
+  readonly second_reply_frame: number | null;
+  readonly requester_latency_ns: number;
+  readonly responder_latency_ns: number;
+  readonly requester_ns: number | null;
+  readonly network_ns: number | null;
+  readonly responder_ns: number | null;
+  readonly way_there_least_ns: number | null;
+  readonly way_there_most_ns: number | null;
+  readonly way_back_least_ns: number | null;
+  readonly way_back_most_ns: number | null;
+}
+
 export interface CompoundObject {
   readonly name: string;
   readonly number: number;
@@ -41,8 +55,10 @@ export interface CreditsObject {
 export interface DiagnosedMount {
   /** Address of the client. */
   readonly client: string;
-  /** Address of the server. */
+  /** Address of the server: of several addresses, the one that was used first. */
   readonly server: string;
+  /** The client and the server, with all addresses: several belong to one server if EXCHANGE_ID says so. */
+  readonly ends: string;
   /** Versions, security, the largest READ and WRITE, and slots, as far as the capture shows these. */
   readonly options: string;
   /** Promises above RPC in words, a line for each kind. */
@@ -86,7 +102,7 @@ export type Format = "csv" | "tcp" | "annotated";
 
 export interface HalfObject {
   readonly form: string;
-  readonly inline_octets: number;
+  readonly inline_octets: number | null;
   readonly rebuilt: boolean;
   readonly length_octets: number | null;
   readonly reason: string | null;
@@ -128,6 +144,19 @@ export interface KeptObject {
   readonly holder: string | null;
   readonly recall_frame: number | null;
   readonly copied_octets: number | null;
+}
+
+export interface KernelObject {
+  readonly queue_ns: number | null;
+  readonly registration_ns: number | null;
+  readonly round_trip_ns: number | null;
+  readonly server_queue_ns: number | null;
+  readonly rdma_read_ns: number | null;
+  readonly served_ns: number | null;
+  readonly execution_ns: number | null;
+  readonly file_system_ns: number | null;
+  readonly transmissions: number | null;
+  readonly without_packets: boolean;
 }
 
 export interface Malformed {
@@ -580,7 +609,9 @@ export interface Transaction {
   readonly latency_ns: number | null;
   readonly latency_at_least_ns: number | null;
   readonly phases: PhasesObject | null;
+  readonly kernel: KernelObject | null;
   readonly phases_missing: string | null;
+  readonly both_ends: BothEndsObject | null;
   readonly recovery: RecoveryObject | null;
   readonly recovery_missing: string | null;
   readonly credit_wait_ns: number | null;

@@ -525,7 +525,7 @@ impl<'a> Judgement<'a> {
         }
         let evidence = vec![
             format!("Of {}, {}: the network took the rest.", counted(both.rpcs, "RPC"), both.medians()),
-            "The file holds the packets of both ends, each packet twice.".to_owned(),
+            self.facts.both_ends.files().to_owned(),
         ];
         let cause = self.cause(Cause::Distance, Some(CauseOwner::Network), evidence, "stats");
         let share = Some(between as f64 / all as f64);

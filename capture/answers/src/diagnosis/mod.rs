@@ -62,7 +62,9 @@ use waits::{KnownRpc, Waits};
 use whole::WholeCapture;
 
 pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
-pub use record::{CauseExample, DiagnosedCause, DiagnosedMount, Diagnosis, SeenAtBothEnds, SelectedRpcs};
+pub use record::{
+    CauseExample, DiagnosedCause, DiagnosedMount, Diagnosis, PartsAtBothEnds, SeenAtBothEnds, SelectedRpcs,
+};
 
 /// Takes the events of a capture, in bounded memory, and diagnoses the capture.
 ///
@@ -225,6 +227,7 @@ impl Diagnoser {
                 }
             }
             Event::KernelFault(fault) => self.facts.kernel_faults.add_fault(fault),
+            Event::LostBetween(lost) => self.facts.both_ends.add_loss(lost),
             Event::AddressMoved(moved) => self.facts.address_moved(*moved),
             Event::Promise(promise) => {
                 self.waits.promises.add_open(promise);
@@ -255,6 +258,7 @@ impl Diagnoser {
         self.outliers.add_rpc(transaction, arguments);
         self.facts.transaction(transaction);
         self.facts.kernel_faults.add_rpc(transaction);
+        self.facts.both_ends.add_rpc(transaction);
         self.lives.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);

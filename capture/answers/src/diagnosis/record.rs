@@ -105,6 +105,27 @@ pub struct SeenAtBothEnds {
     pub requester: Latency,
     /// Latencies of the same RPCs at the responder; the network took the rest.
     pub responder: Latency,
+    /// Division of the time of RPCs among client, network and server; null if one file holds the packets of both ends.
+    pub parts: Option<PartsAtBothEnds>,
+}
+
+/// Time of RPCs that the packets of two files divide among client, network and server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct PartsAtBothEnds {
+    /// Number of RPCs whose time is divided.
+    pub rpcs: u64,
+    /// Nanoseconds in which data or requests were due from the client.
+    pub client_ns: u64,
+    /// Nanoseconds in which packets were on their way, being sent, or lost.
+    pub network_ns: u64,
+    /// Nanoseconds in which a packet was due from the server.
+    pub server_ns: u64,
+    /// Packets that were lost between the two files' places on the way to the server. A packet that a file lacks altogether is not
+    /// counted.
+    pub lost_to_server: u64,
+    /// The same on the way to the client.
+    pub lost_to_client: u64,
 }
 
 /// The part of a capture that a diagnosis is about.

@@ -97,7 +97,21 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
         });
     }
     let ends = format!("{client}, {server}, {connections}{place}");
-    selected.into_iter().chain([ends]).chain(mounted(diagnosis)).chain([text]).chain(promised(diagnosis)).collect()
+    let end = |one: &Option<String>, name: &str| match one {
+        Some(address) => format!("{name} {address}"),
+        None => format!("{name}s"),
+    };
+    let parts = diagnosis.both_ends.and_then(|both| both.parts);
+    let parts = parts
+        .map(|parts| parts.sentences(&end(&diagnosis.client, "client"), &end(&diagnosis.server, "server")).join(" "));
+    selected
+        .into_iter()
+        .chain([ends])
+        .chain(mounted(diagnosis))
+        .chain([text])
+        .chain(parts)
+        .chain(promised(diagnosis))
+        .collect()
 }
 
 impl Diagnosis {

@@ -332,12 +332,19 @@ impl Waits {
         let RoundTrips { requester: to_requester, responder: to_responder } = rpc.transaction.round_trips;
         let away =
             |time: u64, round_trip: Option<u64>| if has_signs { 0 } else { time.min(round_trip.unwrap_or_default()) };
-        let (away_responder, away_requester) = (away(responder, to_responder), away(requester, to_requester));
+        // A file at the responder shows the time of the responder, without the way.
+        let parts = rpc.transaction.witnessed.as_ref().and_then(|witnessed| witnessed.parts);
+        let parts = parts.filter(|_| !has_signs && !rpc.transaction.reverse);
+        let away_responder = match parts {
+            Some(parts) => responder.saturating_sub(parts.responder),
+            None => away(responder, to_responder),
+        };
+        let away_requester = away(requester, to_requester);
         let (of_responder, of_requester) = match has_signs {
             true => (0, 0),
             false => (responder - away_responder, requester - away_requester),
         };
-        self.undivided += u64::from(of_responder >= SLOW && to_responder.is_none());
+        self.undivided += u64::from(of_responder >= SLOW && to_responder.is_none() && parts.is_none());
         self.undivided += u64::from(of_requester >= SLOW && to_requester.is_none());
         let distance = away_responder + away_requester;
         if distance >= DISTANT {

@@ -3,5 +3,6 @@
 mod record;
 mod text;
 
-pub use record::RecoveredObject;
+pub use record::{LostBetweenObject, RecoveredObject};
+pub use text::lost_between;
 pub(crate) use text::text_columns;

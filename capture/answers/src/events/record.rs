@@ -1,10 +1,10 @@
 //! A retransmitted packet, or another indication of loss.
 
-use rpcrdma_dissector::{Files, Recovered, RecoveryKind};
+use rpcrdma_dissector::{Files, LostBetween, Recovered, RecoveryKind, WitnessedCopies};
 use serde::Serialize;
 
 use crate::record::place::{EndsObject, PlaceObject};
-use crate::record::values::Hex32;
+use crate::record::values::{EndObject, Hex32};
 
 /// A retransmitted packet, or another indication of loss.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -41,6 +41,64 @@ impl<'a> RecoveredObject<'a> {
             event: kind.name(),
             silence_ns,
             wait_ns,
+        }
+    }
+}
+
+/// Copies of a packet that were lost between the places of two files, at the client and at the server.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct LostBetweenObject {
+    /// The address of the sender.
+    from: EndObject,
+    /// The address of the receiver.
+    to: EndObject,
+    /// Number of lost copies.
+    lost: u32,
+    /// Copies in the file at the client.
+    at_client: CopiesObject,
+    /// Copies in the file at the server.
+    at_server: CopiesObject,
+}
+
+/// Copies of a packet in one of two files.
+#[derive(Serialize, schemars::JsonSchema)]
+struct CopiesObject {
+    /// Number of copies.
+    count: u32,
+    /// Number of the frame of the first copy in that file, from 1.
+    first_frame: u64,
+    /// Time of that frame by the clock of the file, in nanoseconds since 1970-01-01 00:00 UTC.
+    first_ns: u64,
+    /// Number of the frame of the last copy.
+    last_frame: u64,
+    /// Time of that frame.
+    last_ns: u64,
+}
+
+impl CopiesObject {
+    const fn new(copies: WitnessedCopies) -> Self {
+        let WitnessedCopies { count, earliest, latest, .. } = copies;
+        Self {
+            count,
+            first_frame: earliest.frame,
+            first_ns: earliest.time.0,
+            last_frame: latest.frame,
+            last_ns: latest.time.0,
+        }
+    }
+}
+
+impl LostBetweenObject {
+    /// Returns the record of lost copies.
+    #[must_use]
+    pub const fn new(lost: &LostBetween) -> Self {
+        let LostBetween { from, to, count, first, second, .. } = *lost;
+        Self {
+            from: EndObject(from),
+            to: EndObject(to),
+            lost: count,
+            at_client: CopiesObject::new(first),
+            at_server: CopiesObject::new(second),
         }
     }
 }

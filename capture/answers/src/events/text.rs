@@ -2,11 +2,11 @@
 
 use std::io;
 
-use rpcrdma_dissector::{Files, Recovered, RecoveryKind};
+use rpcrdma_dissector::{Files, LostBetween, Recovered, RecoveryKind, WitnessedCopies};
 
 use crate::format::column::{Column, TextColumn, push_xid};
 use crate::format::line::{PLAIN, WARNING};
-use crate::format::number::Milliseconds;
+use crate::format::number::{Milliseconds, counted};
 use crate::lines::{AddressPair, At, Lines};
 
 /// The place of a sign of loss.
@@ -33,6 +33,21 @@ const fn columns() -> [Column<Recovered>; 2] {
 
 pub(crate) fn text_columns() -> Vec<TextColumn> {
     Lines::text_columns(&["from", "to"], &columns())
+}
+
+/// Returns a line about copies of a packet that were lost between the places of two files.
+#[must_use]
+pub fn lost_between(lost: &LostBetween) -> String {
+    let LostBetween { from, to, count, first, second, .. } = lost;
+    let file = |copies: &WitnessedCopies, name: &str| {
+        let WitnessedCopies { count, earliest, latest, .. } = copies;
+        match count {
+            1 => format!("frame {} at the {name}", earliest.frame),
+            _ => format!("{count} copies at the {name} (frames {} to {})", earliest.frame, latest.frame),
+        }
+    };
+    let lost = counted((*count).into(), "packet");
+    format!("{lost} lost between {from} and {to}: {}, {}", file(first, "client"), file(second, "server"))
 }
 
 impl Lines {

@@ -14,7 +14,7 @@ use crate::format::number::{Milliseconds, grouped};
 use crate::messages::tree;
 use crate::operation_text::{fields, hexadecimal};
 use crate::pending::PendingCall;
-use crate::slow::{done, recovered};
+use crate::slow::{divided, done, recovered};
 use crate::tries::try_end;
 
 /// The fewest columns that there is room in, and the most that are of use.
@@ -186,6 +186,7 @@ impl<W: io::Write> Sections<'_, W> {
             }
             line.write(self.out)?;
         }
+        divided(transaction).iter().try_for_each(|text| self.paragraph(PLAIN, 2, text))?;
         match recovery.map(|recovery| (recovery, done(recovery))) {
             Ok((_, done)) if done.is_empty() => Ok(()),
             Ok((recovery, done)) => self.paragraph(WARNING, 2, &recovered(recovery, &done)),

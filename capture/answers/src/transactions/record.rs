@@ -2,7 +2,7 @@
 
 use rpcrdma_dissector::{
     CreditWaitUnknown, Files, Half, KernelTimes, MessageForm, NotRebuilt, NotTimed, Phases, PromiseKind, Recovery,
-    RetryFailure, SlotWaitUnknown, Transaction,
+    RetryFailure, SlotWaitUnknown, Transaction, WitnessedRpc,
 };
 use serde::Serialize;
 
@@ -55,6 +55,8 @@ pub struct TransactionObject<'a> {
     kernel: Option<KernelObject>,
     /// Reason why the phases are not known.
     phases_missing: Option<ShownObject<NotTimed>>,
+    /// The RPC at both ends of the network, if a second file holds the packets too; null otherwise.
+    both_ends: Option<BothEndsObject>,
     /// Part of the latency that was spent on lost packets.
     recovery: Option<RecoveryObject<'a>>,
     /// Reason why the recovery is not known.
@@ -141,6 +143,7 @@ impl<'a> TransactionObject<'a> {
             phases: transaction.phases.ok().map(PhasesObject::new),
             kernel: transaction.kernel.as_deref().map(KernelObject::new),
             phases_missing: transaction.phases.err().map(ShownObject),
+            both_ends: transaction.witnessed.as_deref().map(BothEndsObject::new),
             recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
             recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
             credit_wait_ns: transaction.credit_wait.ok(),
@@ -241,6 +244,55 @@ impl KernelObject {
             file_system_ns: times.file_system,
             transmissions: if times.transmissions > 0 { Some(times.transmissions) } else { None },
             without_packets: times.is_without_packets,
+        }
+    }
+}
+
+/// An RPC at both ends of the network: the time at the requester is divided among requester, network and responder.
+#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+struct BothEndsObject {
+    /// The number of the frame in the second file that completed the call, from 1.
+    second_call_frame: Option<u64>,
+    /// The number of the frame in the second file that completed the reply.
+    second_reply_frame: Option<u64>,
+    /// Nanoseconds from the first packet of the call to the last packet of the reply at the requester.
+    requester_latency_ns: u64,
+    /// The same at the responder.
+    responder_latency_ns: u64,
+    /// Nanoseconds of `requester_latency_ns` that the requester took: data or requests were due from the requester. With
+    /// `network_ns` and `responder_ns`, the sum is `requester_latency_ns`. Null if the phases are not known at an end, or if lost packets
+    /// may have taken more time than is known.
+    requester_ns: Option<u64>,
+    /// Nanoseconds in which packets were on their way, being sent, or lost.
+    network_ns: Option<u64>,
+    /// Nanoseconds in which a packet was due from the responder, by the file at the responder.
+    responder_ns: Option<u64>,
+    /// Least nanoseconds of the way of the call's first packet to the responder. Null if the clocks are not known to agree.
+    way_there_least_ns: Option<u64>,
+    /// Most nanoseconds of that way.
+    way_there_most_ns: Option<u64>,
+    /// Least nanoseconds of the way of the reply's last packet to the requester.
+    way_back_least_ns: Option<u64>,
+    /// Most nanoseconds of that way.
+    way_back_most_ns: Option<u64>,
+}
+
+impl BothEndsObject {
+    fn new(witnessed: &WitnessedRpc) -> Self {
+        let WitnessedRpc { call_frame, reply_frame, at_requester, at_responder, parts, way_there, way_back, .. } =
+            *witnessed;
+        Self {
+            second_call_frame: call_frame,
+            second_reply_frame: reply_frame,
+            requester_latency_ns: at_requester,
+            responder_latency_ns: at_responder,
+            requester_ns: parts.map(|parts| parts.requester),
+            network_ns: parts.map(|parts| parts.network),
+            responder_ns: parts.map(|parts| parts.responder),
+            way_there_least_ns: way_there.map(|way| way.least),
+            way_there_most_ns: way_there.map(|way| way.most),
+            way_back_least_ns: way_back.map(|way| way.least),
+            way_back_most_ns: way_back.map(|way| way.most),
         }
     }
 }

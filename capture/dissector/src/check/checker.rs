@@ -74,6 +74,7 @@ impl Checker {
             | Event::UnansweredRequest(_)
             | Event::Terminated(_)
             | Event::Recovery(_)
+            | Event::LostBetween(_)
             | Event::Recounted(_)
             | Event::ReplyRead(_)
             | Event::Ended(_) => {}

@@ -2,6 +2,7 @@
 
 use rpcrdma::reader::padding;
 
+use super::both_ends::WitnessedRpc;
 use super::credits::CreditWaitUnknown;
 use super::data_times::DataTimes;
 use super::joined_wait::JoinedWait;
@@ -95,6 +96,8 @@ pub struct Transaction {
     /// Tries, if there were several, each on a separate connection. The RPC then begins with the first call and ends
     /// with the accepted reply; everything else is of the last try.
     pub tries: Option<Box<Tries>>,
+    /// The RPC at both ends, if a second capture holds the RPC.
+    pub witnessed: Option<Box<WitnessedRpc>>,
     /// Kind of the promise that the RPC opened, or that the RPC's failure left open.
     pub opens: Option<PromiseKind>,
     /// Promises of earlier RPCs that the RPC kept.

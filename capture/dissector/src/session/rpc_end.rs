@@ -119,6 +119,7 @@ impl ConcludedCall {
             waiting: None,
             joined: None,
             tries: None,
+            witnessed: None,
             opens: None,
             keeps: Vec::new(),
             kernel: None,

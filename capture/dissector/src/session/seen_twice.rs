@@ -152,7 +152,7 @@ impl SeenTwice {
             let (requester, responder) = latencies(rpc);
             EndLatencies { requester, responder, first: rpc.latency }
         });
-        Some(BothEnds { rpcs: rpcs.collect() })
+        Some(BothEnds { rpcs: rpcs.collect(), has_two_files: false })
     }
 
     /// Octets of memory beyond what every connection takes: the first RPCs wait on each.

@@ -102,6 +102,7 @@ impl TracedRpc {
             waiting,
             joined: None,
             tries: None,
+            witnessed: None,
             opens: None,
             keeps: Vec::new(),
             kernel: Some(Box::new(self.times)),

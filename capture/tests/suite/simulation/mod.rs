@@ -8,6 +8,7 @@
 //! `126,230` for eight.
 
 mod altered;
+mod both_ends;
 mod clocks;
 mod iwarp;
 mod network;
@@ -26,7 +27,7 @@ use rpcrdma_answers::diagnosis::{Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Config, Counts, Dissector, Event, Frame, LinkType, Report, Summary, Time, Transaction};
 
 use self::iwarp::Tcp;
-use self::network::Chances;
+use self::network::{Chances, FarTap};
 use self::roce::Roce;
 use self::rpc::{Happening, Operation, Rpc, World};
 use crate::synthetic::By::{self, Client, Server};
@@ -82,9 +83,20 @@ struct Simulated {
 impl Simulated {
     /// Lets so many calls be made, and everything happen that follows.
     fn run<C: Carrier>(chances: Chances, calls: u32, is_roce: bool) -> Self {
+        Self::run_past::<C>(chances, calls, is_roce, None).0
+    }
+
+    /// The same, past a second place where packets are captured.
+    fn run_past<C: Carrier>(
+        chances: Chances,
+        calls: u32,
+        is_roce: bool,
+        far: Option<FarTap>,
+    ) -> (Self, Option<FarTap>) {
         let (mut carrier, packets) = C::connect(chances);
         let set_up = packets.len();
         let mut world = World::new(chances, packets, calls);
+        world.network.far = far;
         while let Some(happening) = world.network.next() {
             let (from, operations): (_, Vec<(u32, Operation)>) = match happening {
                 Happening::Call => (Client, world.call().into_iter().collect()),
@@ -100,7 +112,8 @@ impl Simulated {
         }
         let (mut captured, dropped) = (world.network.captured, world.network.dropped);
         captured.sort_by_key(|(time, _)| *time);
-        Self { chances, is_roce, set_up, rpcs: world.rpcs, captured, ends: carrier.ends(), dropped }
+        let far = world.network.far;
+        (Self { chances, is_roce, set_up, rpcs: world.rpcs, captured, ends: carrier.ends(), dropped }, far)
     }
 
     /// Returns false for a seed that was chosen because a statement was wrong.

@@ -95,6 +95,8 @@ pub(super) struct Rpc {
     pub(super) is_hidden: bool,
     /// True if the client sent something again while the server waited for data (TCP): nothing shows that the data did not wait for it.
     pub(super) is_beside_copies: bool,
+    /// Microseconds for which the server worked.
+    pub(super) busy: u64,
     /// True if a packet of it was captured before another one of the same end that was sent before.
     pub(super) is_overtaken: bool,
 }
@@ -207,6 +209,7 @@ impl<E: Ord> World<E> {
         match to {
             Server => {
                 rpc.called = Some(captured);
+                rpc.busy += pause;
                 match (rpc.reads.len(), rpc.hung) {
                     (0, None) => self.after(pause, Happening::Answer(xid)),
                     (0, Some(_)) => {}
@@ -246,6 +249,7 @@ impl<E: Ord> World<E> {
         rpc.pulls[rpc.read].until = captured;
         rpc.read += 1;
         if rpc.read == rpc.reads.len() && rpc.hung.is_none() {
+            rpc.busy += pause;
             self.after(pause, Happening::Answer(xid));
         }
     }
