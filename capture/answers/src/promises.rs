@@ -195,7 +195,8 @@ pub(crate) fn kept(promise: &Promise) -> String {
 }
 
 /// Promises of one kind between a client and a server.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PromiseStatistics {
     /// Kind: `retry` (the server refused an operation for now), `lock` (a lock that the client waits for), `copy` (COPY whose
@@ -222,7 +223,8 @@ pub struct PromiseStatistics {
 }
 
 /// A promise whose end the capture shows.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LongestPromise {
     /// The operation that opened the promise.
@@ -240,7 +242,8 @@ pub struct LongestPromise {
 }
 
 /// A promise without an end.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OldestPromise {
     /// The operation that opened the promise.

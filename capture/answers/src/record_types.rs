@@ -1,7 +1,5 @@
 //! The types of records and their names.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-
 use crate::compare::{ComparedOperation, ComparedRule, ComparedTotal};
 use crate::connections::{AddressMoveObject, ConnectionObject};
 use crate::diagnosis::Diagnosis;
@@ -11,40 +9,26 @@ use crate::findings::{FindingObject, RuleTotals};
 use crate::messages::{HeaderObject, MessageObject, TerminateObject};
 use crate::pending::{PendingObject, PromiseObject};
 use crate::record::JsonRecord;
-use crate::record::RecordObject;
 use crate::stats::{IntervalStatistics, Statistics};
 use crate::summary::{CapturesSummary, CommandSummary};
 use crate::top::record::TopObject;
 use crate::transactions::TransactionObject;
 
-/// A type of record.
-pub(super) struct RecordType {
-    pub(super) name: &'static str,
-    /// Adds the schema of the type as a definition, and returns a reference to the definition.
-    pub(super) reference: fn(&mut SchemaGenerator) -> Schema,
-    /// The schema itself.
-    pub(super) whole: fn(&mut SchemaGenerator) -> Schema,
-}
-
-impl RecordType {
-    pub(super) const fn from_type<T: JsonRecord + JsonSchema>() -> Self {
-        Self {
-            name: T::TYPE,
-            reference: SchemaGenerator::subschema_for::<RecordObject<T>>,
-            whole: RecordObject::<T>::json_schema,
-        }
-    }
-}
-
-/// Gives each type a name, and lists all types with schemas.
+/// Gives each type a name, and lists all types.
 macro_rules! record_types {
     ($($name:literal: $record:ty,)*) => {
         $(impl JsonRecord for $record {
             const TYPE: &'static str = $name;
         })*
 
-        /// All types of records.
-        pub(super) const TYPES: &[RecordType] = &[$(RecordType::from_type::<$record>()),*];
+        /// The names of all types of records.
+        pub(super) const NAMES: &[&str] = &[$($name),*];
+
+        /// Adds the schemas of all types as definitions, and returns references to the definitions.
+        #[cfg(feature = "schema")]
+        pub(super) fn list_schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+            vec![$(generator.subschema_for::<crate::record::RecordObject<$record>>()),*]
+        }
     };
 }
 

@@ -8,7 +8,8 @@ use crate::gaps::MissingDirection;
 use crate::stats::{ClockStatistics, NamedCount, TraceStatistics, named};
 
 /// The end of what a command prints: the end of the run, and missing, damaged or ignored data.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CommandSummary {
     /// The name of the command.
@@ -33,7 +34,8 @@ pub struct CommandSummary {
 }
 
 /// The last record of `--separate`: outcomes of the captures, after the summary of each capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapturesSummary {
     /// Captures that were given.
     pub captures: usize,
@@ -50,7 +52,8 @@ pub struct CapturesSummary {
 }
 
 /// Items that a command left out because there were too many, or because the items do not belong there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LeftOut {
     /// Of `slow`: calls without a reply.
@@ -72,7 +75,8 @@ pub struct LeftOut {
 }
 
 /// A capture that was read: of one file, or several.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CaptureSummary {
     /// Files of the capture, in the order of reading.
@@ -85,7 +89,7 @@ pub struct CaptureSummary {
     pub octets: u64,
     /// Beginning of all times of the capture: `utc` for 1970-01-01 00:00 UTC; `boot` for the boot of the kernel, as in kernel traces.
     #[serde(serialize_with = "crate::record::values::as_time_base")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time_base: TimeBase,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
@@ -199,7 +203,8 @@ impl CaptureSummary {
 }
 
 /// Connections that were captured at the same place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PlaceCount {
     /// At the `client`, at the `server`, or `between` client and server.
@@ -219,7 +224,8 @@ impl PlaceCount {
 }
 
 /// Data that a capture does not hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Missing {
     /// Connections with packets of one end only: answers, latencies and losses on such connections are unknown. At most
@@ -240,7 +246,8 @@ pub struct Missing {
 }
 
 /// A connection with packets of one end only.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MissingDirectionObject {
     /// Number of the connection.
@@ -261,7 +268,8 @@ impl MissingDirectionObject {
 }
 
 /// Damage to a capture itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Damage {
     /// Files that could not be read to their end, or not at all.
@@ -281,7 +289,8 @@ pub struct Damage {
 }
 
 /// A file that could not be read to the end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct UnreadFile {
     /// Name of the file, as given.
@@ -308,7 +317,8 @@ impl UnreadFile {
 }
 
 /// Data that was not looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ignored {
     /// InfiniBand packets that were cut within their own headers.

@@ -6,7 +6,8 @@ use rpcrdma::rpc::{AuthSys, Flavor};
 use rpcrdma_dissector::Transaction;
 
 /// User of a call.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RpcUser {
     /// Flavor of the credential: `sys` (AUTH_SYS), `none` (AUTH_NONE), `gss` (RPCSEC_GSS, which names no user in its calls), or the name

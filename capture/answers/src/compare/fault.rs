@@ -41,7 +41,8 @@ impl FaultCount {
 }
 
 /// Change of the share of RPCs with a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FaultOutcome {
     /// The share grew by more than is tolerated, and the difference is significant.
@@ -56,12 +57,13 @@ pub(super) enum FaultOutcome {
 }
 
 /// A fault before and after.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FaultChange {
     /// Probability that a difference as large as this is chance, by Fisher's exact test. If both sides have the fault, RPCs that follow
     /// each other with it count as fewer.
     #[serde(serialize_with = "super::as_name")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub(super) significance: Chance,
     /// Change of the share of RPCs with the fault.
     pub(super) outcome: FaultOutcome,

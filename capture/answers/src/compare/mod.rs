@@ -86,7 +86,8 @@ pub struct Comparison {
 }
 
 /// Number of times that a rule was broken before and after.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ComparedRule {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,

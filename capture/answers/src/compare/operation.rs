@@ -130,7 +130,8 @@ impl Faults {
 }
 
 /// Failed RPCs, and RPCs whose outcome is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FaultsObject {
     /// Calls that got no reply.
     pub(super) unanswered: u64,
@@ -179,7 +180,8 @@ impl FaultsObject {
 }
 
 /// Changes of the shares of RPCs with a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FaultChanges {
     /// Change of the calls without a reply.
     pub(super) unanswered: FaultChange,
@@ -239,7 +241,8 @@ impl FaultChanges {
 }
 
 /// An operation before and after.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ComparedOperation {
     /// The procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
     pub(super) operation: String,
@@ -254,14 +257,14 @@ pub(crate) struct ComparedOperation {
     /// Probability that a difference of the latencies as large as this is chance, by a rank test that takes into
     /// account the resemblance of each latency to the one before.
     #[serde(serialize_with = "super::as_name")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub(super) significance: Chance,
     /// The growth of the 99th percentile, as a fraction of the earlier value.
     pub(super) p99_change: Option<f64>,
     /// Probability that a difference of the slowest latencies as large as this is chance, by the same test of the
     /// slowest alone.
     #[serde(serialize_with = "super::as_name")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub(super) p99_significance: Chance,
     /// The outcome of all this.
     pub(super) outcome: Outcome,
@@ -271,7 +274,8 @@ pub(crate) struct ComparedOperation {
 }
 
 /// Outcome for an operation: the first of these that applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
     /// Only the first capture has the operation.
@@ -294,7 +298,8 @@ pub(super) enum Outcome {
 }
 
 /// The numbers of an operation in one capture.
-#[derive(Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ComparandObject {
     /// RPCs.
     pub(super) rpcs: u64,

@@ -23,7 +23,8 @@ impl PacketCounts {
 }
 
 /// All RPCs before and after.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ComparedTotal {
     /// Numbers of the first capture.
     pub(super) before: TotalObject,
@@ -38,7 +39,8 @@ pub(crate) struct ComparedTotal {
 }
 
 /// The numbers of all RPCs of one capture.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct TotalObject {
     /// RPCs.
     pub(super) rpcs: u64,

@@ -9,7 +9,8 @@ use crate::record::values::EndObject;
 use crate::stats::{CreditCounts, Inline};
 
 /// A request for a connection that is to carry RPC-over-RDMA, and the connection if the server accepted.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConnectionObject<'a> {
     /// The number of the connection, from 1; null for a request without success.
     connection: Option<u32>,
@@ -66,7 +67,8 @@ pub struct ConnectionObject<'a> {
 }
 
 /// A frame and its time.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MomentObject {
     /// The number of the frame, from 1.
     frame: u64,
@@ -81,7 +83,8 @@ impl MomentObject {
 }
 
 /// End of a connection by one of its ends.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LifeEndObject {
     /// The address of the end that ended the connection.
     by: EndObject,
@@ -102,7 +105,8 @@ struct LifeEndObject {
 }
 
 /// Terms of a connection.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TermsObject {
     /// The inline thresholds, if the capture holds the setup (RFC 8797 section 4.2).
     inline: Option<Inline>,
@@ -123,7 +127,8 @@ struct TermsObject {
 }
 
 /// Terms of an end, from the message that this end sent in connection setup.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct EndTermsObject {
     /// The largest Send of this end, in octets.
     send_size: Option<u32>,
@@ -246,7 +251,8 @@ impl<'a> ConnectionObject<'a> {
 }
 
 /// An IP address that moved to another MAC address, as a gratuitous ARP or a Neighbor Advertisement announces.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddressMoveObject<'a> {
     /// The number of the frame that announces it, from 1.
     frame: u64,

@@ -8,7 +8,8 @@ use crate::promises::PromiseStatistics;
 use crate::stats::{Latency, MountStatistics};
 
 /// A diagnosis.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// The name of the capture.
@@ -18,7 +19,7 @@ pub struct Diagnosis {
     pub frames: u64,
     /// Beginning of all times of the capture: `utc` for 1970-01-01 00:00 UTC; `boot` for the boot of the kernel, as in kernel traces.
     #[serde(serialize_with = "crate::record::values::as_time_base")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time_base: TimeBase,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
@@ -70,7 +71,8 @@ pub struct Diagnosis {
 }
 
 /// A mount, with the options in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiagnosedMount {
     /// Address of the client.
@@ -96,7 +98,8 @@ impl DiagnosedMount {
 }
 
 /// Latencies of RPCs whose packets were captured at both ends.
-#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SeenAtBothEnds {
     /// Number of RPCs whose packets were all captured twice.
@@ -129,7 +132,8 @@ pub struct PartsAtBothEnds {
 }
 
 /// The part of a capture that a diagnosis is about.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SelectedRpcs {
     /// The selection, as options of the command line; times are UTC.
@@ -150,7 +154,8 @@ pub struct SelectedRpcs {
 }
 
 /// An RPC that a cause fell on, or a frame that shows the cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CauseExample {
     /// The frame of the call, or that shows the cause.
@@ -160,7 +165,8 @@ pub struct CauseExample {
 }
 
 /// A cause, with evidence.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiagnosedCause {
     /// The name of the cause.

@@ -7,7 +7,8 @@ use crate::record::place::{EndsObject, PlaceObject};
 use crate::record::values::{EndObject, Hex32};
 
 /// A retransmitted packet, or another indication of loss.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecoveredObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,

@@ -14,7 +14,8 @@ use crate::transactions::TransactionObject;
 use crate::tries::try_end;
 
 /// An RPC with everything known about the RPC.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
@@ -76,7 +77,8 @@ impl<'a> ExplainedObject<'a> {
 }
 
 /// A packet, or several in a row that did the same.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PacketRunObject {
     /// The number of the first frame, from 1.
     first_frame: u64,
@@ -150,7 +152,8 @@ impl PacketRunObject {
 }
 
 /// A stretch of time that belongs to one phase.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StretchObject {
     /// `call`, `responder`, `RDMA Read`, `RDMA Write`, `reply` or `requester`.
     phase: &'static str,

@@ -7,7 +7,8 @@ use crate::record::place::PlaceObject;
 use crate::record::values::{EndObject, Hex32};
 
 /// A rule that was broken.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FindingObject<'a> {
     /// The name of the rule: `check --explain` explains the rule.
     rule: &'static str,
@@ -55,7 +56,8 @@ impl<'a> FindingObject<'a> {
 }
 
 /// Number of findings there were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FindingTotals {
     /// Findings of severity error, except for excused ones.

@@ -46,7 +46,8 @@ pub(super) struct Counted {
 }
 
 /// Results for a rule that was broken, or could not always be judged.
-#[derive(serde::Serialize, schemars::JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RuleTotals {
     /// The name of the rule: `check --explain` explains the rule.
     pub(super) rule: &'static str,

@@ -17,7 +17,8 @@ pub(super) struct ChunkObjects {
 }
 
 /// A Read chunk.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ReadObject {
     /// Position in the Payload stream, in octets.
     position: u32,
@@ -26,14 +27,16 @@ pub(super) struct ReadObject {
 }
 
 /// A Write chunk or the Reply chunk.
-#[derive(Default, Serialize, schemars::JsonSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Plain {
     /// Segments of the chunk.
     segments: Vec<SegmentObject>,
 }
 
 /// A segment (RFC 8166 section 3.4.3).
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SegmentObject {
     /// Handle, or steering tag.
     handle: Hex32,

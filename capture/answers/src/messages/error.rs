@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::record::values::NameObject;
 
 /// The body of an RDMA_ERROR (RFC 8166 section 4.5), or of an RDMA2_ERROR of version 2. What the error does not have is null.
-#[derive(Default, Serialize, schemars::JsonSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ErrorObject {
     /// The name of `rdma_err`, or the number in digits.
     code: NameObject,

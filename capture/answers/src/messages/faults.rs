@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::record::values::ShownObject;
 
 /// Error in a header, the offset, and the required reaction of the receiver.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Malformed {
     /// The kind of the fault.
     kind: &'static str,
@@ -19,7 +20,8 @@ pub(crate) struct Malformed {
 }
 
 /// Required reaction of the receiver of a faulty message, by role.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Reactions {
     /// If the message came to the requester.
     requester: ShownObject<Reaction>,
@@ -28,7 +30,8 @@ struct Reactions {
 }
 
 /// A rule that a message breaks.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SendFindingObject {
     /// The name of the rule: `check --explain` explains the rule.
     rule: &'static str,
@@ -74,7 +77,8 @@ impl Malformed {
 }
 
 /// The part of a message that the capture lacks.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Incomplete {
     /// Octets of the message that the capture holds.
     captured_octets: usize,

@@ -16,7 +16,8 @@ use crate::record::place::{EndsObject, MirrorSessionObject, PlaceObject};
 use crate::record::values::{Hex32, NameObject};
 
 /// A Send on a connection that carries RPC-over-RDMA.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
@@ -46,7 +47,8 @@ impl<'a> MessageObject<'a> {
 }
 
 /// A Send that is not from a capture, such as one typed in by hand.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeaderObject<'a> {
     #[serde(flatten)]
     send: SendObject<'a>,
@@ -64,7 +66,8 @@ impl<'a> HeaderObject<'a> {
 }
 
 /// Content of a Send.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SendObject<'a> {
     /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or the captured part, ends before. The next three are
     /// null if the Send ends before the last of the three.

@@ -7,7 +7,8 @@ use crate::record::place::PlaceObject;
 use crate::record::values::EndObject;
 
 /// A Terminate message, with which an end ends an iWARP connection (RFC 5040 section 4.8).
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TerminateObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,

@@ -5,7 +5,8 @@ use rpcrdma_dissector::Message;
 use serde::Serialize;
 
 /// Fields that only an RDMA_MSGP has (RFC 8166 section 4.1, RFC 5666 section 3.8).
-#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct MsgpObject {
     /// `rdma_align`, in octets.
     rdma_align: u32,

@@ -9,7 +9,8 @@ use super::chunks::ReadObject;
 use crate::record::values::{Hex32, HexOctets, NameObject, ShownObject};
 
 /// Fields that only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct VersionTwoObject<'a> {
     /// The name of `rdma_htype`, or the number in digits.
     rdma_htype: NameObject,
@@ -66,7 +67,8 @@ impl<'a> VersionTwoObject<'a> {
 }
 
 /// The two halves of `rdma_credit` (draft -01, "Credits").
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CreditsObject {
     /// Credits granted.
     granted: u16,
@@ -91,7 +93,8 @@ fn flag_names(flags: HeaderFlags) -> Vec<String> {
 }
 
 /// A transport property. If number and octets are both null, the property has the default value.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PropertyObject<'a> {
     /// Number of the property.
     id: u32,

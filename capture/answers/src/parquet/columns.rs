@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::findings::FindingObject;
 use crate::messages::MessageObject;
+use crate::record::JsonRecord;
 use crate::record_fields::{Held, RecordFields};
-use crate::record_types::RecordType;
-use crate::schema::of_record;
+use crate::schema;
 use crate::transactions::TransactionObject;
 
 /// Subject of a table.
@@ -36,11 +36,12 @@ impl TableKind {
 }
 
 pub(super) fn table_schema(kind: TableKind) -> SchemaRef {
-    let fields = RecordFields::new(&of_record(&match kind {
-        TableKind::Transactions => RecordType::from_type::<TransactionObject<'static>>(),
-        TableKind::Messages => RecordType::from_type::<MessageObject<'static>>(),
-        TableKind::Findings => RecordType::from_type::<FindingObject<'static>>(),
-    }));
+    let record = match kind {
+        TableKind::Transactions => TransactionObject::TYPE,
+        TableKind::Messages => MessageObject::TYPE,
+        TableKind::Findings => FindingObject::TYPE,
+    };
+    let fields = RecordFields::new(&schema::of_type(record).unwrap_or_default());
     Arc::new(Schema::new(columns(&fields, &fields.properties)))
 }
 

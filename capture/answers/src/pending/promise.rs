@@ -12,7 +12,8 @@ use crate::promises::{OpenState, owed, owed_since, owed_step, status_name, subje
 use crate::record::values::EndObject;
 
 /// A promise above RPC that is open at the end of the capture: what one RPC opens, and a later one keeps.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromiseObject<'a> {
     /// Kind: `retry` (the server refused an operation for now), `lock` (a lock that the client waits for), `copy` (COPY whose
     /// results come later), `delegation` or `layout` (the server recalled one), `state` (the server no longer knows the client).

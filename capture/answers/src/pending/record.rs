@@ -10,7 +10,8 @@ use crate::record::values::{EndObject, Hex32};
 use crate::user::RpcUser;
 
 /// A call without a reply.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PendingObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
@@ -120,7 +121,8 @@ impl<'a> PendingObject<'a> {
 }
 
 /// Last step of an end for the RPC.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StepObject {
     /// `call`, `RDMA Read request`, `RDMA Read response`, `RDMA Write` or `reply`.
     step: &'static str,

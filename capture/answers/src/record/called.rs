@@ -9,7 +9,8 @@ use super::values::NumberedObject;
 use crate::operation_name::OperationName;
 
 /// An RPC message.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RpcObject {
     /// `call` or `reply`.
     direction: &'static str,
@@ -20,7 +21,8 @@ pub(crate) struct RpcObject {
 }
 
 /// Procedure and operations that an RPC calls.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct CalledObject {
     /// True if the server calls the client (RFC 8167).
     reverse: bool,
@@ -45,7 +47,8 @@ pub(crate) struct CalledObject {
 }
 
 /// Outcome of an RPC.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct EndedObject {
     /// `accept_stat`, `reject_stat` or `auth_stat` (RFC 5531 section 9), or the `rdma_err` of an RDMA_ERROR (RFC 8166 section
     /// 4.5); null without a reply.
@@ -55,7 +58,8 @@ pub(crate) struct EndedObject {
 }
 
 /// An operation of a COMPOUND.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct CompoundObject {
     /// The name without `OP_`; `unknown` if the number is.
     name: &'static str,

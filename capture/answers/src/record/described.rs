@@ -3,6 +3,7 @@
 /// Gives a type the schema of another type with the same written form, or the schema of a text that matches a pattern.
 macro_rules! described {
     (<$($parameter:ident)?> $type:ty as $other:ty) => {
+        #[cfg(feature = "schema")]
         impl<$($parameter)?> schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true
@@ -21,6 +22,7 @@ macro_rules! described {
         $crate::record::described::described!(<> $type as $other);
     };
     ($type:ty = $pattern:literal) => {
+        #[cfg(feature = "schema")]
         impl schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true

@@ -7,7 +7,8 @@ use super::values::EndObject;
 use crate::promises::status_name;
 
 /// A promise of an earlier RPC that an RPC kept.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct KeptObject {
     /// Kind: `retry` (the server refused the operation for now), `lock`, `copy` (COPY whose results come later), `delegation` or
     /// `layout` (recalls), `state` (the server no longer knew the client).

@@ -13,11 +13,9 @@ pub(super) mod sessions;
 pub(super) mod tries;
 pub(super) mod values;
 
-use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
-use serde_json::json;
 
 /// Version of the schema of all records. Fields may be added; no field is removed, or changes meaning.
 pub(crate) const SCHEMA: u32 = 1;
@@ -70,28 +68,4 @@ impl<T: JsonRecord> RecordObject<T> {
     pub(crate) const fn new(fields: T) -> Self {
         Self { r#type: T::TYPE, schema: SCHEMA, fields }
     }
-}
-
-impl<T: JsonRecord + schemars::JsonSchema> schemars::JsonSchema for RecordObject<T> {
-    fn schema_name() -> Cow<'static, str> {
-        T::TYPE.into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        record_schema(T::TYPE, T::json_schema(generator))
-    }
-}
-
-/// The schema of a record of a type with these fields. Not generic, so that it is compiled once.
-fn record_schema(record: &str, fields: schemars::Schema) -> schemars::Schema {
-    let mut properties = serde_json::Map::new();
-    properties.insert("type".to_owned(), json!({ "const": record, "description": "The type of the record." }));
-    let version = "The version of the schema. Fields are added to it; none goes, or comes to mean something else.";
-    properties.insert("schema".to_owned(), json!({ "const": SCHEMA, "description": version }));
-    if let Some(serde_json::Value::Object(own)) = fields.get("properties") {
-        properties.extend(own.clone());
-    }
-    let mut schema = fields;
-    schema.insert("properties".to_owned(), properties.into());
-    schema
 }

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::values::EndObject;
 
 /// The frame that shows something.
-#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct PlaceObject<'a> {
     /// The number of the frame, from 1. The frames of several files are numbered consecutively.
     frame: u64,
@@ -28,7 +29,8 @@ impl<'a> PlaceObject<'a> {
 }
 
 /// Sender and receiver of a frame, and their roles in the RPC that the frame is for.
-#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct EndsObject {
     /// The address of the end that sent the frame.
     from: EndObject,
@@ -63,7 +65,8 @@ impl EndsObject {
 }
 
 /// Session of a mirror.
-#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct MirrorSessionObject {
     /// The outermost encapsulation with a number: `ERSPAN`, `VXLAN` or `Geneve`.
     encapsulation: &'static str,

@@ -21,7 +21,8 @@ impl Serialize for SessionIdObject {
 described!(SessionIdObject = "^[0-9a-f]{32}$");
 
 /// Fields of SEQUENCE or CB_SEQUENCE (RFC 8881 sections 18.46 and 20.9).
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SequenceObject {
     /// The session, in hexadecimal digits.
     session_id: SessionIdObject,
@@ -63,7 +64,8 @@ impl SequenceObject {
 }
 
 /// Stability of a WRITE.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WriteObject {
     /// `stable_how` of the call: `UNSTABLE4`, `DATA_SYNC4`, `FILE_SYNC4` or a number, for NFSv3 too.
     stable_how: Option<NameObject>,
@@ -86,7 +88,8 @@ impl WriteObject {
 }
 
 /// Slots and lengths of a session, in both directions.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionObject {
     /// The `clientid4` in hexadecimal digits.
     client_id: Option<Hex64>,
@@ -123,7 +126,8 @@ impl SessionObject {
 }
 
 /// A server, as EXCHANGE_ID names the server (RFC 8881 section 18.35).
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ServerObject<'a> {
     /// The `clientid4` that the server gave to the client, in hexadecimal digits.
     client_id: Option<Hex64>,

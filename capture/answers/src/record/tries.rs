@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::values::EndObject;
 
 /// A try of an RPC on one connection.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct TryObject {
     /// The number of the connection, from 1.
     connection: u32,

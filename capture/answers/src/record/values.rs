@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 use super::described::described;
 
 /// Something that the protocol has a number for.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct NumberedObject {
     /// Name of the value, if the number has one.
     pub(crate) name: Option<&'static str>,

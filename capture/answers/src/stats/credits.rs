@@ -37,7 +37,8 @@ impl ConnectionCredits {
 }
 
 /// The largest Send in each direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inline {
     /// Octets of a Send from the active end, the client.
     pub call_octets: u32,
@@ -58,7 +59,8 @@ impl fmt::Display for Inline {
 }
 
 /// The values of `rdma_credit` in version 1. In version 2, `permitted_messages` of either end has what they add up to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreditCounts {
     /// In calls of version 1: what was requested.
@@ -68,7 +70,8 @@ pub struct CreditCounts {
 }
 
 /// The smallest, the largest and the last value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// The least.
     pub min: Option<u32>,

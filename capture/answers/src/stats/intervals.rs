@@ -29,7 +29,8 @@ pub struct Intervals {
 }
 
 /// The numbers of an interval. An RPC belongs to the interval in which the RPC ended.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct IntervalStatistics {
     /// Beginning, in nanoseconds since 1970-01-01 00:00 UTC.
@@ -55,7 +56,8 @@ pub struct IntervalStatistics {
 }
 
 /// Calls that waited for their replies during an interval, on all connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CallsInFlight {
     /// Sum of the time that each call waited during the interval, in nanoseconds. The sum divided by the interval's

@@ -23,7 +23,8 @@ const VALUES: usize = 8;
 const CONNECTIONS: usize = 1000;
 
 /// Options of a client and a server as their RPCs and connections show them, each option with a frame.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountStatistics {
     /// Address of the client.
@@ -83,7 +84,8 @@ pub struct MountStatistics {
 }
 
 /// A text and a frame.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountText {
     /// The text.
@@ -93,7 +95,8 @@ pub struct MountText {
 }
 
 /// A number and a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountNumber {
     /// The number.
@@ -103,7 +106,8 @@ pub struct MountNumber {
 }
 
 /// A user that AUTH_SYS names.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountUser {
     /// User ID.

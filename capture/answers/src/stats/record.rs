@@ -11,7 +11,8 @@ use super::mounts::MountStatistics;
 use super::permitted::PermittedMessages;
 
 /// Statistics of a capture.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statistics {
     /// Options of the selection that messages, chunks and RPCs are of; null without one. Frames, and packets of
@@ -52,7 +53,8 @@ pub struct Statistics {
 }
 
 /// The frames of a capture.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CaptureStatistics {
     /// Frames in all.
@@ -61,7 +63,7 @@ pub struct CaptureStatistics {
     pub octets: u64,
     /// Beginning of all times of the capture: `utc` for 1970-01-01 00:00 UTC; `boot` for the boot of the kernel, as in kernel traces.
     #[serde(serialize_with = "crate::record::values::as_time_base")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time_base: TimeBase,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; `None` if there is none.
     pub first_ns: Option<u64>,
@@ -97,7 +99,8 @@ pub struct CaptureStatistics {
 }
 
 /// Frames with an earlier time than the frame before them in the same file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockStatistics {
     /// Number of such frames.
@@ -113,7 +116,8 @@ pub struct ClockStatistics {
 }
 
 /// Lines of kernel traces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TraceStatistics {
     /// Events.
@@ -143,7 +147,8 @@ impl ClockStatistics {
 }
 
 /// Number of occurrences of something.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
     /// Name of the thing counted.
     pub name: String,
@@ -152,7 +157,8 @@ pub struct NamedCount {
 }
 
 /// A connection.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
     /// Number of the connection.
@@ -205,7 +211,8 @@ pub(super) struct PerConnection {
 }
 
 /// One end of a connection.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EndReport {
     /// Address of the end.
@@ -218,7 +225,7 @@ pub struct EndReport {
     pub remote_invalidation: Option<bool>,
     /// Counts of the packets of the end.
     #[serde(flatten, serialize_with = "EndCounts::serialize")]
-    #[schemars(with = "EndCounts")]
+    #[cfg_attr(feature = "schema", schemars(with = "EndCounts"))]
     pub counts: Counts,
     /// Number of measurements of the time to acknowledge.
     pub acknowledgements: u64,
@@ -236,7 +243,8 @@ pub struct EndReport {
 }
 
 /// Names of the [`Counts`] of an end in records, which stay if names in the library change.
-#[derive(serde::Serialize, schemars::JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(remote = "Counts")]
 struct EndCounts {
     /// Packets sent by the end.
@@ -269,7 +277,8 @@ struct EndCounts {
 }
 
 /// Connection requests that were refused for the same reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RejectedStatistics {
     /// The port that was asked for.
@@ -283,7 +292,8 @@ pub struct RejectedStatistics {
 }
 
 /// Connection requests without an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct UnansweredStatistics {
     /// The port that was asked for.
@@ -295,7 +305,8 @@ pub struct UnansweredStatistics {
 }
 
 /// Connections that show no RPC-over-RDMA: a connection without captured setup may carry some.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OtherTraffic {
     /// Number of connections.
@@ -305,7 +316,8 @@ pub struct OtherTraffic {
 }
 
 /// Messages.
-#[derive(Clone, Debug, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MessageStatistics {
     /// Number of messages.
@@ -331,7 +343,8 @@ pub struct MessageStatistics {
 }
 
 /// Chunks by purpose.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChunkStatistics {
     /// Read chunks that are data items of a call.
@@ -349,7 +362,8 @@ pub struct ChunkStatistics {
 }
 
 /// Number of chunks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChunkTotals {
     /// Chunks.
     pub chunks: u64,
@@ -360,7 +374,8 @@ pub struct ChunkTotals {
 }
 
 /// Octets that were moved by RDMA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moved {
     /// By RDMA Read.
     #[serde(rename = "rdma_read_octets")]
@@ -371,7 +386,8 @@ pub struct Moved {
 }
 
 /// RPCs.
-#[derive(Clone, Debug, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RpcStatistics {
     /// Number of RPCs.
@@ -401,7 +417,8 @@ pub struct RpcStatistics {
 
 /// Number of RPCs that would be inline, call and reply, if Sends in both directions could have the given size. The size
 /// includes a header of 28 octets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InlineFits {
     /// RPCs whose call and reply were both rebuilt: the total of the other counts.
@@ -419,7 +436,8 @@ pub struct InlineFits {
 }
 
 /// Forms in which RPC messages were sent (RFC 8166 section 3.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forms {
     /// In one Send.
     pub short: u64,
@@ -432,7 +450,8 @@ pub struct Forms {
 }
 
 /// RPCs that call the same procedure.
-#[derive(Clone, Debug, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ProcedureStatistics {
     /// The procedure; of a COMPOUND the main operation.
@@ -463,7 +482,8 @@ impl ProcedureStatistics {
 }
 
 /// Latencies. The median and the 99th percentile are right to one in a hundred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Latency {
     /// Number of RPCs whose latency is known. The percentiles of one RPC equal the latency.
@@ -479,7 +499,8 @@ pub struct Latency {
 }
 
 /// Outcome of an RPC: a status of RPC (RFC 5531 section 9) or of the procedure, or the `rdma_err` of an RDMA_ERROR.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusName {
     /// The name of the status.
     pub name: String,
@@ -488,7 +509,8 @@ pub struct StatusName {
 }
 
 /// RPCs that ended in the same way.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation that failed.

@@ -13,7 +13,8 @@ const SESSIONS: usize = 8;
 const FLAGS: usize = 64;
 
 /// Limits of a session (RFC 8881 section 18.36), in both directions.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountSession {
     /// The session, in hexadecimal digits.
@@ -39,7 +40,8 @@ pub struct MountSession {
 }
 
 /// A server as EXCHANGE_ID names the server (RFC 8881 section 18.35). Octets that are no ASCII are written as `\xff`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountServer {
     /// `so_major_id`: servers with the same major ID and scope are one.
@@ -53,7 +55,8 @@ pub struct MountServer {
 }
 
 /// Time in which a status flag of SEQUENCE was set (RFC 8881 section 18.46.3).
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MountFlag {
     /// Name of the flag.

@@ -98,7 +98,8 @@ pub enum TopKey {
 }
 
 /// RPCs that are counted together.
-#[derive(Clone, Debug, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopCounts {
     /// Calls.
     pub calls: u64,

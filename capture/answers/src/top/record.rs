@@ -12,7 +12,8 @@ use crate::record::values::{EndObject, HexOctets};
 use crate::user::RpcUser;
 
 /// RPCs that have something in common.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct TopObject<'a> {
     /// Property that the RPCs share: `client`, `server`, `operation`, `handle`, `name`, `user`, `status` or `connection`.
     by: &'static str,
@@ -33,7 +34,8 @@ pub(crate) struct TopObject<'a> {
 }
 
 /// The value of it that they have.
-#[derive(Default, Serialize, schemars::JsonSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KeyObject<'a> {
     /// The value; for a handle, the CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs
     /// do not show one, or have several.

@@ -12,7 +12,8 @@ use crate::record::values::{Hex32, HexOctets};
 
 /// Arguments of an operation, or of a procedure that has no operations. Operations that name nothing besides the
 /// current filehandle are left out.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ArgumentsObject<'a> {
     /// The name of the operation or procedure.
     name: &'static str,
@@ -41,7 +42,8 @@ pub(crate) struct ArgumentsObject<'a> {
 }
 
 /// A COPY: results, end or progress (RFC 7862 sections 15.2, 16.1 and 15.9).
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OffloadObject<'a> {
     /// `cr_synchronous`: true if the COPY has ended with the reply. Null except for COPY.
     synchronous: Option<bool>,
@@ -144,7 +146,8 @@ fn says_more(arguments: &OperationArguments<'_>) -> bool {
 }
 
 /// A filehandle.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HandleObject<'a> {
     /// The CRC-32 of the handle, as Wireshark shows it (`nfs.fh.hash`).
     hash: Hex32,

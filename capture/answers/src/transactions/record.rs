@@ -16,7 +16,8 @@ use crate::record::values::{EndObject, Hex32, ShownObject};
 use crate::user::RpcUser;
 
 /// An RPC: a call and its reply.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransactionObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
@@ -173,7 +174,8 @@ impl<'a> TransactionObject<'a> {
 }
 
 /// The parts of the time of an RPC, in nanoseconds.
-#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhasesObject {
     /// The packets of the call.
     call_ns: u64,
@@ -207,7 +209,8 @@ impl PhasesObject {
 
 /// Times of an RPC from kernel traces. A time is null if no trace shows it: a trace of the client has none of the server's times, and
 /// an event that was not recorded leaves its time out.
-#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KernelObject {
     /// At the client: nanoseconds from the start of the task to the transmission of the call (`backlog` of `rpc_stats_latency`).
     queue_ns: Option<u64>,
@@ -298,7 +301,8 @@ impl BothEndsObject {
 }
 
 /// Recovery work because packets were lost, or seemed to be.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RecoveryObject<'a> {
     /// Nanoseconds of the latency that recovery took: the least, if there are `unassigned_indications`.
     ns: u64,
@@ -343,7 +347,8 @@ impl<'a> RecoveryObject<'a> {
 }
 
 /// A call or a reply within an RPC.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HalfObject {
     /// Form of the message (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,

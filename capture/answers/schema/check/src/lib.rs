@@ -1,4 +1,4 @@
-//! Every record that the program prints is as its schema says, and every field of the schema is used.
+//! Every record that the program prints follows the schema of its type, and every field of the schema is used.
 #![cfg(test)]
 
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 /// Returns the folder of the repository.
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../..")
 }
 
-/// The program that the variable RPCRDMA names, or else one that is built from the sources as they are.
+/// The program that the variable RPCRDMA names, or else a program built from the present sources.
 static PROGRAM: LazyLock<String> = LazyLock::new(|| env::var("RPCRDMA").unwrap_or_else(|_| built()));
 
 fn built() -> String {
@@ -31,7 +31,21 @@ fn built() -> String {
     programs.next().unwrap()
 }
 
-/// Fields that are null, or in lists that are empty, in every record of these captures, with what is in them, and why.
+/// With the environment variable `UPDATE_EXPECT` set, this test writes the schemas.
+#[test]
+fn the_schemas_are_those_of_the_types() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records.json");
+    let schemas = format!("{:#}\n", answers::schema::generate());
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, &schemas).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap() == schemas,
+        "the schemas are out of date: run this test with UPDATE_EXPECT=1 and commit the result"
+    );
+}
+
+/// Fields that are null, or in empty lists, in every record of these captures, and why. Each name is a prefix.
 const UNUSED: &[(&str, &str)] = &[
     ("address_move.", "no address moved"),
     ("connection.rejection_reason", "no request over InfiniBand was refused"),
@@ -73,7 +87,7 @@ fn shipped(name: &str) -> String {
     repository().join(format!("testdata/captures/{name}.pcap")).display().to_string()
 }
 
-/// The shipped captures, and those of the fuzz corpus.
+/// The captures of the repository, and the captures of the fuzz corpus.
 fn captures() -> Vec<String> {
     let data = repository().join("testdata");
     let folders = [data.join("captures"), data.join("corpus/frames")];
