@@ -121,7 +121,8 @@ pub struct CaptureSummary {
 }
 
 /// A second file with the same packets, as compared with the first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SecondFileSummary {
     /// The name of the file.

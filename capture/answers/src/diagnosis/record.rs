@@ -113,7 +113,8 @@ pub struct SeenAtBothEnds {
 }
 
 /// Time of RPCs that the packets of two files divide among client, network and server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PartsAtBothEnds {
     /// Number of RPCs whose time is divided.

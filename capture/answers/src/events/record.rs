@@ -47,7 +47,8 @@ impl<'a> RecoveredObject<'a> {
 }
 
 /// Copies of a packet that were lost between the places of two files, at the client and at the server.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostBetweenObject {
     /// The address of the sender.
     from: EndObject,
@@ -62,7 +63,8 @@ pub struct LostBetweenObject {
 }
 
 /// Copies of a packet in one of two files.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CopiesObject {
     /// Number of copies.
     count: u32,

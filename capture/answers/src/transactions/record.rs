@@ -252,7 +252,8 @@ impl KernelObject {
 }
 
 /// An RPC at both ends of the network: the time at the requester is divided among requester, network and responder.
-#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct BothEndsObject {
     /// The number of the frame in the second file that completed the call, from 1.
     second_call_frame: Option<u64>,
