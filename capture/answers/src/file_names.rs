@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use rpcrdma_dissector::nfs::{FilehandleStep, OperationCode, v2, v3};
@@ -27,7 +28,7 @@ const UNKNOWN_ROOT: &str = "…";
 type FilesOfServer = HashMap<Box<[u8]>, FilePlace, RandomState>;
 
 /// Name of a file, and the folder that contains the name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 struct FilePlace {
     /// The handle of the folder; `None` if no RPC shows it.
     folder: Option<Box<[u8]>>,
@@ -35,14 +36,31 @@ struct FilePlace {
 }
 
 impl FilePlace {
-    fn new(folder: Option<&[u8]>, name: &[u8]) -> Option<Self> {
+    fn borrow(&self) -> NamedPlace<'_> {
+        NamedPlace { folder: self.folder.as_deref(), name: &self.name }
+    }
+}
+
+/// A [`FilePlace`] that was read from an RPC.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct NamedPlace<'a> {
+    folder: Option<&'a [u8]>,
+    name: &'a [u8],
+}
+
+impl<'a> NamedPlace<'a> {
+    fn new(folder: Option<&'a [u8]>, name: &'a [u8]) -> Option<Self> {
         let is_kept = name.len() <= NAME && folder.is_none_or(|folder| folder.len() <= HANDLE);
-        (is_kept && !matches!(name, b"." | b"..")).then(|| Self { folder: folder.map(Box::from), name: name.into() })
+        (is_kept && !matches!(name, b"." | b"..")).then_some(Self { folder, name })
     }
 
     /// The place of the root, or of a directory that was mounted by this path.
-    fn mounted(path: &[u8]) -> Self {
-        Self { folder: Some(ROOT.into()), name: path.into() }
+    const fn mounted(path: &'a [u8]) -> Self {
+        Self { folder: Some(ROOT), name: path }
+    }
+
+    fn to_place(self) -> FilePlace {
+        FilePlace { folder: self.folder.map(Box::from), name: self.name.into() }
     }
 }
 
@@ -91,8 +109,9 @@ pub fn is_file(text: &str, path: &str, folder: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
     places: HashMap<Address, FilesOfServer, RandomState>,
-    /// The handle of the file that was last seen at each place of a server.
-    files: HashMap<(Address, FilePlace), Box<[u8]>, RandomState>,
+    /// The handle of the file that was last seen at each place of a server, by a hash of server and place: a listing names many files,
+    /// and most are known, so that a key of octets would be made for nothing.
+    files: HashMap<u64, Box<[u8]>, RandomState>,
     /// Files, by server and handle, in the order in which names were learned.
     order: VecDeque<(Address, Box<[u8]>)>,
 }
@@ -117,7 +136,7 @@ impl FileNames {
             }
             for entry in arguments.entries() {
                 let has_room = self.order.len() < FILES && entry.handle.len() <= HANDLE;
-                if let Some(place) = FilePlace::new(folder, entry.name).filter(|_| has_room) {
+                if let Some(place) = NamedPlace::new(folder, entry.name).filter(|_| has_room) {
                     self.insert(server, entry.handle, place);
                 }
             }
@@ -133,7 +152,7 @@ impl FileNames {
     fn learn_name(&mut self, server: Address, arguments: &OperationArguments<'_>, folder: Option<&[u8]>, name: &[u8]) {
         match arguments.named_handle.filter(|handle| handle.len() <= HANDLE) {
             Some(handle) => {
-                FilePlace::new(folder, name).into_iter().for_each(|place| self.insert(server, handle, place));
+                NamedPlace::new(folder, name).into_iter().for_each(|place| self.insert(server, handle, place));
             }
             None if arguments.status == Some(0) => self.rename(server, arguments),
             None => {}
@@ -150,14 +169,15 @@ impl FileNames {
             _ => None,
         };
         if let Some((handle, path)) = mounted.filter(|(handle, _)| handle.len() <= HANDLE) {
-            self.insert(server, handle, FilePlace::mounted(path));
+            self.insert(server, handle, NamedPlace::mounted(path));
         }
     }
 
     /// Forgets that a file has a name in a folder. A handle that is still used keeps the name, by which it was known.
     fn remove(&mut self, server: Address, folder: Option<&[u8]>, name: &[u8]) {
-        if let Some(place) = FilePlace::new(folder, name) {
-            self.files.remove(&(server, place));
+        if let Some(place) = NamedPlace::new(folder, name) {
+            let key = self.key(server, place);
+            self.files.remove(&key);
         }
     }
 
@@ -167,28 +187,33 @@ impl FileNames {
         else {
             return;
         };
-        if let Some((from, to)) = FilePlace::new(handle, from).zip(FilePlace::new(new_handle, to))
-            && let Some(handle) = self.files.remove(&(server, from))
+        if let Some((from, to)) = NamedPlace::new(handle, from).zip(NamedPlace::new(new_handle, to))
+            && let Some(handle) = self.files.remove(&self.key(server, from))
         {
             self.insert(server, &handle, to);
         }
     }
 
+    /// Returns the key of a place in `files`.
+    fn key(&self, server: Address, place: NamedPlace<'_>) -> u64 {
+        self.files.hasher().hash_one((server, place))
+    }
+
     /// Sets the place of a file. A listing names most files once more.
-    fn insert(&mut self, server: Address, handle: &[u8], place: FilePlace) {
-        let key = (server, place);
-        let is_last = self.files.get(&key).is_some_and(|last| **last == *handle);
+    fn insert(&mut self, server: Address, handle: &[u8], place: NamedPlace<'_>) {
+        let key = self.key(server, place);
         let before = self.place(server, handle);
-        if is_last && before == Some(&key.1) {
+        let is_before = before.is_some_and(|before| before.borrow() == place);
+        if is_before && self.files.get(&key).is_some_and(|last| **last == *handle) {
             return;
         }
-        let left = before.filter(|before| **before != key.1).cloned();
+        let left = before.filter(|_| !is_before).map(|before| self.key(server, before.borrow()));
         if before.is_none() {
             self.order.push_back((server, handle.into()));
         }
-        self.places.entry(server).or_default().insert(handle.into(), key.1.clone());
+        self.places.entry(server).or_default().insert(handle.into(), place.to_place());
         self.files.insert(key, handle.into());
-        left.into_iter().for_each(|place| self.leave(server, handle, place));
+        left.into_iter().for_each(|key| self.leave(key, handle));
         if self.order.len() > FILES {
             self.forget_first();
         }
@@ -202,12 +227,13 @@ impl FileNames {
         if files.is_empty() {
             self.places.remove(&server);
         }
-        place.into_iter().for_each(|place| self.leave(server, &handle, place));
+        if let Some(place) = place {
+            self.leave(self.key(server, place.borrow()), &handle);
+        }
     }
 
-    /// Forgets that a file is at a place, unless another one is there by now.
-    fn leave(&mut self, server: Address, handle: &[u8], place: FilePlace) {
-        let key = (server, place);
+    /// Forgets that a file is at the place with this key, unless another one is there by now.
+    fn leave(&mut self, key: u64, handle: &[u8]) {
         if self.files.get(&key).is_some_and(|last| **last == *handle) {
             self.files.remove(&key);
         }
@@ -355,8 +381,8 @@ mod tests {
         let (mut names, server) = (FileNames::default(), Address::Lid(1));
         for number in 0..=FILES {
             let handle = number.to_be_bytes();
-            names.insert(server, &handle, FilePlace::new(None, format!("{number}").as_bytes()).unwrap());
-            names.insert(server, &handle, FilePlace::new(None, format!("again {number}").as_bytes()).unwrap());
+            names.insert(server, &handle, NamedPlace::new(None, format!("{number}").as_bytes()).unwrap());
+            names.insert(server, &handle, NamedPlace::new(None, format!("again {number}").as_bytes()).unwrap());
         }
         let name = |number: usize| names.name(server, &number.to_be_bytes());
         assert_eq!((name(0), name(1), names.order.len()), (None, Some(&b"again 1"[..]), FILES));
@@ -364,7 +390,7 @@ mod tests {
         assert_eq!(names.name(Address::Lid(2), &1_usize.to_be_bytes()), None);
         // A server whose files are all forgotten takes no memory.
         for number in 0..FILES {
-            names.insert(Address::Lid(2), &number.to_be_bytes(), FilePlace::new(None, b"other").unwrap());
+            names.insert(Address::Lid(2), &number.to_be_bytes(), NamedPlace::new(None, b"other").unwrap());
         }
         assert_eq!((names.places.len(), names.order.len(), names.files.len()), (1, FILES, 1));
     }
