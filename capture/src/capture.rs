@@ -30,6 +30,8 @@ pub(crate) struct Inputs {
     pub(crate) reordered: bool,
     /// The second file, if that holds the same packets as the first.
     second: Option<SecondFile>,
+    /// True if both files hold the same packets, and are read one after the other nevertheless.
+    are_copies: bool,
 }
 
 impl Inputs {
@@ -57,7 +59,7 @@ impl Inputs {
             return Err(Failure::Said(reason));
         }
         let reordered = in_order(&mut files);
-        Ok(Self { files, only, length, reordered, second: None })
+        Ok(Self { files, only, length, reordered, second: None, are_copies: false })
     }
 
     /// Returns true if one input is a stream.
@@ -98,9 +100,20 @@ impl Inputs {
                 self.files.reverse();
                 Some(file)
             }
-            Some(SamePackets::SamePlace) | None => return,
+            Some(SamePackets::SamePlace) => {
+                self.are_copies = true;
+                return;
+            }
+            None => return,
         };
         self.reordered = false;
+    }
+
+    /// Sentence that packets are read twice, if they are.
+    pub(crate) fn copies(&self) -> Option<String> {
+        let text = "both files hold the same packets, from one place or by clocks that cannot be compared: RPCs are counted twice. \
+                    Give one of the files";
+        self.are_copies.then(|| text.to_owned())
     }
 
     /// Returns the capture in the files, and the progress bar of reading.

@@ -266,7 +266,8 @@ impl<'a> InputSource<'a> {
 
     /// Returns the notes on the input, in words.
     pub(crate) fn notes(&self, notices: &Notices, summary: &Summary) -> Vec<String> {
-        notices.lines(summary, self.filters.input.verify_crc, &self.filters.names())
+        let lines = notices.lines(summary, self.filters.input.verify_crc, &self.filters.names());
+        self.inputs.copies().into_iter().chain(lines).collect()
     }
 }
 

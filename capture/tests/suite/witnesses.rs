@@ -93,3 +93,16 @@ fn a_packet_of_which_one_copy_arrived_was_lost_between() {
     assert!(events.contains("1 packet lost between 192.0.2.2 and 192.0.2.1: 2 copies at the client"), "{events}");
     fs::remove_file(&lossy).unwrap();
 }
+
+/// A second mirror at the client, whose clock is ahead, and whose copies come late.
+#[test]
+fn files_from_one_place_are_not_both_ends() {
+    let mut copies = capture("network_requester");
+    copies.iter_mut().zip(0..).for_each(|(record, place)| record.time_ns += 1_002_000_000 + place % 7 * 300);
+    let mirror = env::temp_dir().join(format!("rpcrdma-mirror-{}.pcap", process::id()));
+    fs::write(&mirror, write_pcap(&copies, Pcap { nanoseconds: true, ..Pcap::default() })).unwrap();
+    let output = run(&["transactions", path("network_requester").to_str().unwrap(), mirror.to_str().unwrap()]);
+    assert!(stderr(&output).contains("both files hold the same packets"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("captured at the server"), "{}", stderr(&output));
+    fs::remove_file(&mirror).unwrap();
+}

@@ -15,6 +15,8 @@ use crate::rpc::properties::MessageDirection;
 const FRAMES: usize = 10_000;
 /// Octets of these frames.
 const OCTETS: usize = 16 << 20;
+/// Octets of a file among which the place is looked for where the other file begins.
+const SKIPPED: u64 = 256 << 20;
 /// The clocks of the captures may differ by so many nanoseconds if one begins long before the other.
 const CLOCKS: u64 = 10_000_000_000;
 /// Packets in both files that show that the files hold the same traffic.
@@ -125,6 +127,9 @@ impl Sample {
                 (frames, octets, is_behind) = (0, 0, true);
             }
             if is_behind && frame.time < from {
+                if reader.offset() > SKIPPED {
+                    return;
+                }
                 continue;
             }
             self.add_frame(&frame);
