@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rpcrdma_answers::format::time::{ShownTimes, TimeForm};
 use rpcrdma_answers::selection::Selection;
-use rpcrdma_dissector::CapturedAt;
+use rpcrdma_dissector::CapturePoint;
 use rpcrdma_dissector::check::Implementation;
 use rpcrdma_dissector::link::Address;
 use rpcrdma_dissector::values::{Moment, address, duration, xid, zone_alone};
@@ -178,7 +178,7 @@ pub(crate) enum CaptureSide {
     Between,
 }
 
-impl From<CaptureSide> for CapturedAt {
+impl From<CaptureSide> for CapturePoint {
     fn from(place: CaptureSide) -> Self {
         match place {
             CaptureSide::Client => Self::Client,

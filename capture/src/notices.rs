@@ -10,8 +10,8 @@ use rpcrdma_answers::selection::{NamedRpc, SpanningRpcs, Window};
 use rpcrdma_answers::stats::{REORDER, by_two_clocks, sorted_frames, twice};
 use rpcrdma_answers::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
-    CapturedAt, ClockSteps, Event, FileError, Half, NotRebuilt, PlaceKnown, Report, Sides, Status, Summary, Time,
-    Transaction, WitnessSummary,
+    CapturePoint, CapturePointSource, ClockSteps, Event, FileError, Half, NotRebuilt, Report, Sides, Status, Summary,
+    Time, Transaction, WitnessSummary,
 };
 
 use crate::failure::{DAMAGED, UNUSABLE};
@@ -90,15 +90,15 @@ pub(crate) struct Notices {
     other_packets: u64,
     rejected: u64,
     /// Connections captured at both ends, by the end at which their packets come first.
-    both_ends: BTreeMap<Option<CapturedAt>, u64>,
+    both_ends: BTreeMap<Option<CapturePoint>, u64>,
     /// Connections by capture point, and by the evidence for that point.
-    places: BTreeMap<(CapturedAt, PlaceKnown), u64>,
+    places: BTreeMap<(CapturePoint, CapturePointSource), u64>,
 }
 
 /// Text about connections whose packets come first at this end, or each at the sender.
-fn times_of_both_ends(first: Option<CapturedAt>, connections: u64) -> String {
+fn times_of_both_ends(first: Option<CapturePoint>, connections: u64) -> String {
     let whose = match first {
-        Some(CapturedAt::Client) => "latencies are those at the client",
+        Some(CapturePoint::Client) => "latencies are those at the client",
         Some(_) => "latencies are those at the server, without the way to it and back",
         None => "latencies are from the call at the client to the reply at the server, without the way back",
     };
@@ -234,9 +234,9 @@ impl Notices {
 
     /// Known capture points, which tell the phases of RPCs that contain time in the network.
     pub(crate) fn places(&self) -> Vec<String> {
-        let line = |(&(place, known), &count): (&(CapturedAt, PlaceKnown), &u64)| match known {
-            PlaceKnown::Given => place.to_string(),
-            PlaceKnown::Inferred => {
+        let line = |(&(place, known), &count): (&(CapturePoint, CapturePointSource), &u64)| match known {
+            CapturePointSource::Given => place.to_string(),
+            CapturePointSource::Inferred => {
                 format!("{place} ({}, inferred from acknowledgements)", counted(count, "connection"))
             }
         };

@@ -327,8 +327,8 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
         Phase::Call => "from the first packet of the call to the last".to_owned(),
         Phase::Responder if transaction.is_traced_only() => format!("{to} had the call and all of its data"),
         Phase::Responder => format!("no packet; the next was due from {to}"),
-        Phase::Pull => format!("RDMA Read of {read_octets} bytes"),
-        Phase::Push => format!("RDMA Write of {write_octets} bytes"),
+        Phase::RdmaRead => format!("RDMA Read of {read_octets} bytes"),
+        Phase::RdmaWrite => format!("RDMA Write of {write_octets} bytes"),
         Phase::Reply => "from the first packet of the reply to the last".to_owned(),
         Phase::Requester => format!("no packet; the next was due from {from}"),
     }
@@ -336,10 +336,10 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 
 /// Returns a description of the recovery from lost packets.
 pub(super) fn done(recovery: &Recovery) -> String {
-    let mut resent = recovery.resent_from.map(|frame| format!(" retransmitted from frame {frame}")).unwrap_or_default();
+    let mut origin = recovery.resent_from.map(|frame| format!(" retransmitted from frame {frame}")).unwrap_or_default();
     // The NAK was for a packet before these.
     if recovery.not_ready_packets == recovery.retransmitted_packets && recovery.rnr_naks == 0 {
-        resent.push_str(" behind one that its receiver was not ready for");
+        origin.push_str(" behind one that its receiver was not ready for");
     }
     let wait = format!(" (wait {} ms)", Milliseconds(recovery.rnr_wait));
     let up_to = if recovery.timeouts > 1 { "up to " } else { "" };
@@ -352,7 +352,7 @@ pub(super) fn done(recovery: &Recovery) -> String {
         (recovery.causes_not_seen, "retransmission", " without a visible cause"),
         (recovery.rnr_naks, "RNR NAK", &wait),
         (recovery.naks, "NAK", ""),
-        (recovery.retransmitted_packets, "packet", &resent),
+        (recovery.retransmitted_packets, "packet", &origin),
         (recovery.unassigned, "indication", " of loss for this RPC or another"),
     ];
     let done = done.into_iter().filter(|(count, ..)| *count > 0);
@@ -366,8 +366,8 @@ const fn mark(phase: Phase) -> char {
     match phase {
         Phase::Call => 'c',
         Phase::Responder => '.',
-        Phase::Pull => '<',
-        Phase::Push => '>',
+        Phase::RdmaRead => '<',
+        Phase::RdmaWrite => '>',
         Phase::Reply => 'r',
         Phase::Requester => 'w',
     }
@@ -395,10 +395,13 @@ mod tests {
     fn a_bar_has_a_column_for_each_twentieth() {
         for (phases, expected) in [
             (Phases { responder: 1, ..Phases::default() }, "...................."),
-            (Phases { call: 10, responder: 30, pull: 60, ..Phases::default() }, "cc......<<<<<<<<<<<<"),
-            (Phases { call: 1, responder: 1, push: 1, reply: 1, requester: 1, pull: 1 }, "ccc....<<<>>>rrrrwww"),
-            (Phases { call: 1, push: 1000, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
-            (Phases { push: u64::MAX, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
+            (Phases { call: 10, responder: 30, rdma_read: 60, ..Phases::default() }, "cc......<<<<<<<<<<<<"),
+            (
+                Phases { call: 1, responder: 1, rdma_write: 1, reply: 1, requester: 1, rdma_read: 1 },
+                "ccc....<<<>>>rrrrwww",
+            ),
+            (Phases { call: 1, rdma_write: 1000, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
+            (Phases { rdma_write: u64::MAX, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
             (Phases::default(), ""),
         ] {
             assert_eq!(bar(&phases), expected);

@@ -1,6 +1,6 @@
 //! The last record of a command, with the facts that the earlier records do not show.
 
-use rpcrdma_dissector::{CapturedAt, PlaceKnown, Summary, TimeBase, WitnessSummary};
+use rpcrdma_dissector::{CapturePoint, CapturePointSource, Summary, TimeBase, WitnessSummary};
 use serde::Serialize;
 
 use crate::findings::FindingTotals;
@@ -219,7 +219,7 @@ pub struct PlaceCount {
 impl PlaceCount {
     /// So many connections.
     #[must_use]
-    pub const fn new(place: CapturedAt, known: PlaceKnown, connections: u64) -> Self {
+    pub const fn new(place: CapturePoint, known: CapturePointSource, connections: u64) -> Self {
         Self { captured_at: place.name(), captured_at_source: known.name(), connections }
     }
 }

@@ -28,8 +28,8 @@ use crate::mount::promises::Promises;
 use crate::mount::slots::Slots;
 use crate::mount::{Ends, Mounts, RepeatedCall};
 use crate::rpc::call_content::CallContent;
+use crate::rpc::capture_point::{CapturePoint, CapturePointSource};
 use crate::rpc::message::Message;
-use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
@@ -78,7 +78,7 @@ pub struct Config {
     pub v2_family: Option<Family>,
     /// Place of the capture. Without this, the place is inferred for each connection, if acknowledgements show the
     /// place.
-    pub captured_at: Option<CapturedAt>,
+    pub captured_at: Option<CapturePoint>,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out packets with a wrong one, as a receiver does;
     /// likewise the CRC of every iWARP FPDU, if CRCs are in force.
     pub verify_crc: bool,
@@ -667,8 +667,9 @@ impl Handler for DissectorState {
             active.forget_order();
             passive.forget_order();
         }
-        let given = self.config.captured_at.map(|place| (place, PlaceKnown::Given));
-        let captured_at = given.or_else(|| session.infer_place(&counts).map(|place| (place, PlaceKnown::Inferred)));
+        let given = self.config.captured_at.map(|place| (place, CapturePointSource::Given));
+        let captured_at =
+            given.or_else(|| session.infer_place(&counts).map(|place| (place, CapturePointSource::Inferred)));
         let credit_times = session.credit_times(until);
         session.refused(connection, &counts, &mut self.context());
         for side in [Side::Active, Side::Passive] {

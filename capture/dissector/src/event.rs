@@ -10,10 +10,10 @@ use crate::file::Time;
 use crate::link::{Address, MacAddress};
 use crate::rpc::activity::MessageTimes;
 use crate::rpc::both_ends::BothEnds;
+use crate::rpc::capture_point::{CapturePoint, CapturePointSource};
 use crate::rpc::credits::{CreditTimes, CreditUse};
 use crate::rpc::kernel_fault::KernelFault;
 use crate::rpc::message::Message;
-use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::promise::Promise;
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 use crate::rpc::waiting::WaitEnd;
@@ -315,7 +315,7 @@ pub enum MemoryUseKind {
     },
     /// The requester reads a reply in Read chunks that the responder provides. Reading such a reply is allowed, but the
     /// requester has to report the end of reading.
-    Pulled {
+    ReplyRead {
         /// XID of the reply.
         xid: u32,
         /// Octets that the RDMA Read requests.
@@ -400,7 +400,7 @@ pub struct Report {
     /// Times of the connection's messages.
     pub activity: MessageTimes,
     /// Place of the capture of the connection's packets, and the evidence; `None` if unknown.
-    pub captured_at: Option<(CapturedAt, PlaceKnown)>,
+    pub captured_at: Option<(CapturePoint, CapturePointSource)>,
     /// End whose packets the capture has after their acknowledgements, because another clock gave the times of that direction. What
     /// rests on the order of packets or on times from one direction to the other is not known then, and is not among the counts.
     pub late_clock: Option<Side>,

@@ -92,6 +92,7 @@ pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession,
 pub use rpc::activity::{IdleTime, MessageTimes};
 pub use rpc::arguments::{CopyResults, OffloadProgress, Offloaded, OperationArguments};
 pub use rpc::both_ends::{BothEnds, EndLatencies, RpcParts, WayBounds, WitnessedRpc};
+pub use rpc::capture_point::{CapturePoint, CapturePointSource};
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::data_times::{CongestionSigns, DataTimes, SenderTimes};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
@@ -101,7 +102,6 @@ pub use rpc::kernel_times::KernelTimes;
 pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, Permitted};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
-pub use rpc::place::{CapturedAt, PlaceKnown};
 pub use rpc::promise::{DelegationHolder, Promise, PromiseEnd, PromiseKind, PromiseUnknown};
 pub use rpc::properties::{MessageDirection, Rpc, Security, Status, Walked};
 pub use rpc::ranges::Ranges;

@@ -25,7 +25,7 @@ use crate::spool::write_record;
 const WATCHED: usize = 65_536;
 
 const PENDING_HELP: &str = "\
-Who owes what (for callbacks, client and server change places):
+The end that owes the next step (for callbacks, client and server change places):
   the reply            the server; the text says if the call has arrived
   a credit             the server, with the reply: the waiting calls use all credits that were
                        granted, so the client can send no other call
@@ -40,7 +40,7 @@ Below the calls, what an answered RPC left open and no later one has done:
   CB_OFFLOAD           the server: it accepted a COPY, and reports the end by a callback
   DELEGRETURN          a client whose delegation was recalled; LAYOUTRETURN, for a layout
   a lock               whoever has it
-Who owes what is unknown if packets may be missing from the capture, because the reply may be one of
+The end is unknown if packets may be missing from the capture, because the reply may be one of
 them; if the data that RDMA moved may be for another call; or if the server retransmitted RDMA
 Writes and nothing acknowledged them. If the capture holds no packet of the server, it is unknown
 whether a call was answered. The age is that at the last frame of the capture. Calls that wait do

@@ -7,10 +7,10 @@ use std::{env, fs, process};
 use rpcrdma_answers::diagnosis::{CAUSES, Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
+use crate::capture_point::asking;
 use crate::command::{run, stdout};
 use crate::connections::frames;
 use crate::outliers;
-use crate::place::asking;
 use crate::promises;
 use crate::situations::{self, mount};
 use crate::slow_transfer::{CongestionSign, IwarpTransfers, Transfers};

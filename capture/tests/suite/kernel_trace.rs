@@ -73,7 +73,7 @@ fn times_are_those_that_the_kernels_measured() {
         assert_eq!(times(at_client).round_trip, nanoseconds(round_trip), "{xid:#x}");
         assert_eq!(at_client.latency(), nanoseconds(round_trip), "{xid:#x}");
         assert_eq!(times(at_server).rdma_read, nanoseconds(rdma_read), "{xid:#x}");
-        assert_eq!(at_server.phases.unwrap().pull, rdma_read.unwrap_or_default() * 1000, "{xid:#x}");
+        assert_eq!(at_server.phases.unwrap().rdma_read, rdma_read.unwrap_or_default() * 1000, "{xid:#x}");
         assert_eq!(times(at_server).execution, nanoseconds(execution), "{xid:#x}");
         // The server can have answered no faster than it executed, nor slower than the client waited.
         let served = at_server.latency().unwrap();

@@ -49,8 +49,8 @@ fn phases_add_up_to_the_time_between_frames() {
 #[test]
 fn phases_are_the_times_between_frames() {
     let microseconds = |phases: Phases| {
-        let Phases { call, responder, pull, push, reply, requester } = phases;
-        [call, responder, pull, push, reply, requester].map(|nanoseconds| nanoseconds as f64 / 1000.0)
+        let Phases { call, responder, rdma_read, rdma_write, reply, requester } = phases;
+        [call, responder, rdma_read, rdma_write, reply, requester].map(|nanoseconds| nanoseconds as f64 / 1000.0)
     };
     for (name, xid, expected) in [
         // READ. Call 251, Writes 253 to 316, reply 317.
@@ -109,7 +109,7 @@ fn delayed_frames_count_in_the_phase_that_waits() {
         let found = dissect_records(&transcode::capture(name));
         for (number, waits, times) in [
             (1, None, 0.0),
-            (3, Some(Phase::Pull), 1.0),
+            (3, Some(Phase::RdmaRead), 1.0),
             (5, None, 0.0),
             (7, Some(Phase::Responder), 1.0),
             (9, Some(Phase::Responder), 2.0),
@@ -162,9 +162,9 @@ fn phases_agree_with_the_traces_of_both_kernels() {
     assert_eq!(times.len(), 58);
     for (xid, KernelTimes { round_trip, read, execute }) in times {
         let phases = found.only_rpc(xid).phases.unwrap();
-        let [pull, responder, latency] = [phases.pull, phases.responder, phases.total()].map(|time| time / 1_000);
+        let [pull, responder, latency] = [phases.rdma_read, phases.responder, phases.total()].map(|time| time / 1_000);
         let context = format!("{xid:#x}: {phases:?}, {round_trip}, {read:?}, {execute}");
-        assert!(latency <= round_trip && responder + phases.push / 1_000 >= execute, "{context}");
+        assert!(latency <= round_trip && responder + phases.rdma_write / 1_000 >= execute, "{context}");
         // Between two of its RDMA Reads, the adapter sends nothing for 29.5 ms.
         let between = if xid == 0xbe8c_23f1 { 29_469 } else { 0 };
         let (pull, responder) = (pull + between, responder - between);
@@ -222,7 +222,7 @@ fn phases_agree_with_traces_of_both_kernels() {
     {
         let latency = client.only_rpc(xid).latency().unwrap() / 1_000;
         let phases = server.only_rpc(xid).phases.unwrap();
-        let [responder, pull, push] = [phases.responder, phases.pull, phases.push].map(|time| time / 1_000);
+        let [responder, pull, push] = [phases.responder, phases.rdma_read, phases.rdma_write].map(|time| time / 1_000);
         assert!(responder + push >= execute, "{xid:#x}: {phases:?}, {execute}");
         // It posts the reply with the RDMA Writes before it.
         times[0].1.push([latency, round_trip]);

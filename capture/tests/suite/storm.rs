@@ -122,7 +122,7 @@ fn assert_recovered(transactions: &[Transaction], unassigned: u64) {
     assert_eq!(transactions.len(), 4);
     for transaction in transactions {
         let recovery = transaction.recovery.as_ref().unwrap();
-        let Phases { responder, pull, .. } = transaction.phases.unwrap();
+        let Phases { responder, rdma_read: pull, .. } = transaction.phases.unwrap();
         assert!(responder < 7_000_000 && pull > 120_000_000, "{:?}", transaction.phases);
         let pauses = (ROUNDS - 1) * PAUSE * 1000;
         assert!((pauses..=transaction.latency().unwrap()).contains(&recovery.phases.total()), "{recovery:?}");

@@ -15,8 +15,11 @@ use crate::part::Part;
 use crate::row::{Kind, Row};
 
 /// Words without a value, with the RPCs that each selects.
-pub(crate) const FLAGS: [(&str, &str); 3] =
-    [("failed", "RPCs with an error"), ("waiting", "calls without a reply"), ("resent", "RPCs with retransmissions")];
+pub(crate) const FLAGS: [(&str, &str); 3] = [
+    ("failed", "RPCs with an error"),
+    ("waiting", "calls without a reply"),
+    ("retransmitted", "RPCs with retransmissions"),
+];
 
 /// Words with a value, and the option of the command line that each is.
 pub(crate) const KEYS: [(&str, &str); 13] = [
@@ -71,10 +74,10 @@ impl Filter {
             let flag = match word {
                 "failed" => &mut selection.failed,
                 "waiting" => &mut selection.waiting,
-                "resent" => &mut selection.retransmitted,
+                "retransmitted" => &mut selection.retransmitted,
                 _ => {
                     return Err(format!(
-                        "'{word}' is no filter: write op=READ, slower=50ms and so on, failed, waiting or resent"
+                        "'{word}' is no filter: write op=READ, slower=50ms and so on, failed, waiting or retransmitted"
                     ));
                 }
             };
@@ -244,7 +247,7 @@ impl SelectableRpc for NamedRow<'_> {
     }
 
     fn has_retransmissions(&self) -> bool {
-        self.row.resent > 0 || self.row.recovery.total() > 0
+        self.row.retransmitted > 0 || self.row.recovery.total() > 0
     }
 }
 

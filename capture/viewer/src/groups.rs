@@ -70,7 +70,7 @@ pub(crate) const COLUMNS: [GroupColumn; 11] = [
     GroupColumn::count("rpcs", "RPCs", |group| Some(group.calls)),
     GroupColumn::count("waiting", "no reply", |group| Some(group.without_reply)),
     GroupColumn::count("failed", "failed", |group| Some(group.failed)),
-    GroupColumn::count("resent", "retransmitted", |group| Some(group.retransmitted_packets)),
+    GroupColumn::count("retransmitted", "retransmitted", |group| Some(group.retransmitted_packets)),
     GroupColumn::size("read", "RDMA Read", |group| Some(group.read_octets)),
     GroupColumn::size("written", "RDMA Write", |group| Some(group.write_octets)),
     GroupColumn::duration("time", "time", |group| Some(group.time_ns)),
@@ -196,7 +196,7 @@ impl Group {
         self.calls += 1;
         self.without_reply += u64::from(row.is_waiting());
         self.failed += u64::from(row.kind.has_failed);
-        self.retransmitted_packets += row.resent;
+        self.retransmitted_packets += row.retransmitted;
         self.read_octets += row.read;
         self.write_octets += row.written;
         self.time_ns += row.latency.unwrap_or_default() + row.waited(end);

@@ -63,7 +63,7 @@ impl Block {
     }
 
     fn write(&mut self, row: &Row, kind: u32) {
-        let has_recovery = row.recovery != Phases::default() || row.resent > 0;
+        let has_recovery = row.recovery != Phases::default() || row.retransmitted > 0;
         let has_octets = row.read > 0 || row.written > 0;
         // Most RPCs end after their latency, as `usual_end` has it.
         let ended = row.ended.filter(|_| row.ended != usual_end(row.time, row.latency));
@@ -92,7 +92,7 @@ impl Block {
         row.reply.into_iter().for_each(|frame| self.number(folded(frame.wrapping_sub(row.call.unwrap_or_default()))));
         if has_recovery {
             self.phases(row.recovery);
-            self.number(row.resent);
+            self.number(row.retransmitted);
         }
         if has_octets {
             self.number(row.read);
@@ -132,7 +132,7 @@ impl Block {
         let phases = (flags & has::PHASES != 0).then(|| octets.phases());
         let call = (flags & has::CALL != 0).then(|| octets.number());
         let reply = (flags & has::REPLY != 0).then(|| call.unwrap_or_default().wrapping_add(unfolded(octets.number())));
-        let (recovery, resent) = match flags & has::RECOVERY {
+        let (recovery, retransmitted) = match flags & has::RECOVERY {
             0 => (Phases::default(), 0),
             _ => (octets.phases(), octets.number()),
         };
@@ -154,7 +154,7 @@ impl Block {
             ended,
             phases,
             recovery,
-            resent,
+            retransmitted,
             causes,
             call,
             reply,
@@ -238,7 +238,8 @@ mod tests {
     };
 
     fn row(number: u64) -> Row {
-        let phases = Phases { call: 1, responder: number, pull: 0, push: 1 << 33, reply: 127, requester: 128 };
+        let phases =
+            Phases { call: 1, responder: number, rdma_read: 0, rdma_write: 1 << 33, reply: 127, requester: 128 };
         Row {
             kind: KIND,
             xid: 0xfeed_f00d,
@@ -249,8 +250,8 @@ mod tests {
             latency: Some(phases.total()),
             ended: Some(1_763_683_200_500_000_000 + number),
             phases: Some(phases),
-            recovery: Phases { push: number, ..Phases::default() },
-            resent: number,
+            recovery: Phases { rdma_write: number, ..Phases::default() },
+            retransmitted: number,
             causes: CauseSet(number & 1 << 10),
             call: Some(1_000_000),
             reply: Some(1_000_003),
@@ -280,7 +281,7 @@ mod tests {
             Row {
                 call: None,
                 reply: None,
-                resent: 0,
+                retransmitted: 0,
                 recovery: Phases { call: 1, ..Phases::default() },
                 read: 0,
                 written: 0,

@@ -49,7 +49,7 @@ pub(crate) struct Row {
     pub(crate) phases: Option<Phases>,
     /// The part of each phase that was spent on lost packets, and packets retransmitted.
     pub(crate) recovery: Phases,
-    pub(crate) resent: u64,
+    pub(crate) retransmitted: u64,
     /// Causes of the diagnosis that the RPC counts for.
     pub(crate) causes: CauseSet,
     /// Frames of call and reply.
@@ -113,7 +113,7 @@ impl Row {
             ended: ended(transaction),
             phases: phases.ok(),
             recovery: recovery.map(|recovery| recovery.phases).unwrap_or_default(),
-            resent: recovery.map_or(0, |recovery| recovery.retransmitted_packets),
+            retransmitted: recovery.map_or(0, |recovery| recovery.retransmitted_packets),
             causes,
             call: frame(call),
             reply: frame(reply),

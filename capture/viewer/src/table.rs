@@ -330,7 +330,7 @@ impl Table {
             latency_ns: row.latency,
             phases: row.phases.map(PhasesObject::new),
             recovery_ns: row.recovery.total(),
-            retransmitted_packets: row.resent,
+            retransmitted_packets: row.retransmitted,
             call_frame: row.call,
             reply_frame: row.reply,
             operations: self.names.text(row.kind.operations),

@@ -669,7 +669,7 @@ export const GROUP_COLUMNS: readonly Heading[] = [
   {"name":"rpcs","title":"RPCs","is_number":true,"is_descending":true,"meaning":""},
   {"name":"waiting","title":"no reply","is_number":true,"is_descending":true,"meaning":""},
   {"name":"failed","title":"failed","is_number":true,"is_descending":true,"meaning":""},
-  {"name":"resent","title":"retransmitted","is_number":true,"is_descending":true,"meaning":""},
+  {"name":"retransmitted","title":"retransmitted","is_number":true,"is_descending":true,"meaning":""},
   {"name":"read","title":"RDMA Read","is_number":true,"is_descending":true,"meaning":""},
   {"name":"written","title":"RDMA Write","is_number":true,"is_descending":true,"meaning":""},
   {"name":"time","title":"time","is_number":true,"is_descending":true,"meaning":""},

@@ -6,7 +6,7 @@ use rpcrdma::rules::Severity;
 use rpcrdma::v2;
 use rpcrdma_dissector::check::Blame;
 use rpcrdma_dissector::{
-    Address, AddressMoved, AgainFor, CapturedAt, Carrier, Checksums, Connection, Found, Half, Message, MessageForm,
+    Address, AddressMoved, AgainFor, CapturePoint, Carrier, Checksums, Connection, Found, Half, Message, MessageForm,
     Recovered, RecoveryKind, RefusedCall, Report, Shown, Side, Sides, Stamp, Transaction,
 };
 
@@ -200,7 +200,7 @@ pub(super) struct Facts {
     /// RPCs on connections whose packets were captured at both ends.
     pub(super) both_ends: BothEndsTimes,
     /// Number of connections that were captured at each place.
-    pub(super) places: SmallMap<CapturedAt, u64>,
+    pub(super) places: SmallMap<CapturePoint, u64>,
     pub(super) losses: Losses,
     /// 'Receiver not ready' by the sending end.
     pub(super) not_ready: SmallMap<Address, NotReady>,

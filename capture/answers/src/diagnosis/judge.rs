@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use rpcrdma_dissector::{Address, CapturedAt, CongestionSigns, Summary};
+use rpcrdma_dissector::{Address, CapturePoint, CongestionSigns, Summary};
 
 use super::cause::{Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, WAITED};
 use super::facts::{Broken, Facts, TwoClocks, WrongChecksums};
@@ -585,8 +585,8 @@ impl<'a> Judgement<'a> {
             return None;
         }
         let (place, end) = match owner {
-            CauseOwner::Client => (CapturedAt::Client, EndNames::new(tally).calling),
-            _ => (CapturedAt::Server, EndNames::new(tally).answering),
+            CauseOwner::Client => (CapturePoint::Client, EndNames::new(tally).calling),
+            _ => (CapturePoint::Server, EndNames::new(tally).answering),
         };
         let mut evidence = self.waited(tally, &format!("20 ms or more for the {end}"))?;
         if self.waits.undivided > 0 && self.facts.places.get(&place) != Some(&self.facts.connections) {

@@ -307,17 +307,17 @@ impl Waits {
     /// Divides the time of an RPC between the two ends and recovery.
     fn timed(&mut self, rpc: &KnownRpc<'_>, phases: &Phases, recovery: &Recovery, causes: &mut RpcCauses) {
         let DataTimes { read, written } = rpc.transaction.data_times;
-        let [responder, pushed, pulled] = [Phase::Responder, Phase::Push, Phase::Pull]
+        let [responder, writing, reading] = [Phase::Responder, Phase::RdmaWrite, Phase::RdmaRead]
             .map(|phase| phases.phase_time(phase).saturating_sub(recovery.phases.phase_time(phase)));
-        let written = DataWait::new(&written, responder.saturating_add(pushed), rpc.transaction.write_octets);
+        let written = DataWait::new(&written, responder.saturating_add(writing), rpc.transaction.write_octets);
         let whole_responder = responder;
-        let responder = responder - written.total().saturating_sub(pushed);
+        let responder = responder - written.total().saturating_sub(writing);
         let is_least = recovery.unassigned > 0;
         if !is_least {
             self.longest = self.longest.max(responder);
         }
-        let late = read.late.min(pulled);
-        let read = DataWait::new(&read, pulled - late, rpc.transaction.read_octets);
+        let late = read.late.min(reading);
+        let read = DataWait::new(&read, reading - late, rpc.transaction.read_octets);
         let requester = late + phases.requester.saturating_sub(recovery.phases.requester);
         let lost = recovery.phases.total();
         let not_ready = recovery.not_ready.min(lost);
@@ -360,7 +360,7 @@ impl Waits {
         let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
             || recovery.retransmitted_packets > recovery.not_ready_packets;
         let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
-        let whole_requester = requester - late + pulled.saturating_sub(moved);
+        let whole_requester = requester - late + reading.saturating_sub(moved);
         let affected = if is_lossy && has_signs { whole_responder.max(whole_requester) } else { 0 };
         let of_responder = if self.hold(rpc, of_responder, causes) { 0 } else { of_responder };
         let Transaction { from, to, .. } = *rpc.transaction;

@@ -3,7 +3,7 @@
 use rpcrdma_dissector::{Files, LostBetween, Recovered, RecoveryKind, WitnessedCopies};
 use serde::Serialize;
 
-use crate::record::place::{EndsObject, PlaceObject};
+use crate::record::frame::{EndsObject, FrameObject};
 use crate::record::values::{EndObject, Hex32};
 
 /// A retransmitted packet, or another indication of loss.
@@ -11,7 +11,7 @@ use crate::record::values::{EndObject, Hex32};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecoveredObject<'a> {
     #[serde(flatten)]
-    place: PlaceObject<'a>,
+    place: FrameObject<'a>,
     #[serde(flatten)]
     ends: EndsObject,
     /// `rdma_xid` of the RPC (RFC 8166 section 4.2.1), if known.
@@ -36,7 +36,7 @@ impl<'a> RecoveredObject<'a> {
             _ => (None, None),
         };
         Self {
-            place: PlaceObject::new(stamp, connection, files),
+            place: FrameObject::new(stamp, connection, files),
             ends: EndsObject::new(from, to, requester),
             rdma_xid: xid.map(Hex32),
             event: kind.name(),

@@ -3,7 +3,7 @@
 use rpcrdma_dissector::{Files, Found};
 use serde::Serialize;
 
-use crate::record::place::PlaceObject;
+use crate::record::frame::FrameObject;
 use crate::record::values::{EndObject, Hex32};
 
 /// A rule that was broken.
@@ -15,7 +15,7 @@ pub(crate) struct FindingObject<'a> {
     /// `error`, `warning` or `hazard`.
     severity: &'static str,
     #[serde(flatten)]
-    place: PlaceObject<'a>,
+    place: FrameObject<'a>,
     /// The address of the end that sent the frame.
     sender: EndObject,
     /// The address of the receiver.
@@ -41,7 +41,7 @@ impl<'a> FindingObject<'a> {
         Self {
             rule: found.rule.slug,
             severity: found.severity.name(),
-            place: PlaceObject::new(found.stamp, found.connection, files),
+            place: FrameObject::new(found.stamp, found.connection, files),
             sender: EndObject(found.from),
             receiver: EndObject(found.to),
             blame: found.blame.name(),

@@ -12,7 +12,7 @@ use super::fields::readable;
 use super::v1::MsgpObject;
 use super::v2::VersionTwoObject;
 use crate::record::called::RpcObject;
-use crate::record::place::{EndsObject, MirrorSessionObject, PlaceObject};
+use crate::record::frame::{EndsObject, FrameObject, MirrorSessionObject};
 use crate::record::values::{Hex32, NameObject};
 
 /// A Send on a connection that carries RPC-over-RDMA.
@@ -20,7 +20,7 @@ use crate::record::values::{Hex32, NameObject};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageObject<'a> {
     #[serde(flatten)]
-    place: PlaceObject<'a>,
+    place: FrameObject<'a>,
     #[serde(flatten)]
     ends: EndsObject,
     /// The session of the mirror that captured the last frame of the Send; null without an encapsulation that has a
@@ -37,7 +37,7 @@ impl<'a> MessageObject<'a> {
     #[must_use]
     pub fn new(message: &'a Message, files: &'a Files) -> Self {
         Self {
-            place: PlaceObject::new(message.stamp, message.connection, files),
+            place: FrameObject::new(message.stamp, message.connection, files),
             ends: EndsObject::of_message(message.from, message.to, message.direction()),
             mirror_session: message.mirror_session.map(MirrorSessionObject::new),
             retransmitted: message.retransmitted,

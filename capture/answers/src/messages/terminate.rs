@@ -3,7 +3,7 @@
 use rpcrdma_dissector::{Files, Terminated};
 use serde::Serialize;
 
-use crate::record::place::PlaceObject;
+use crate::record::frame::FrameObject;
 use crate::record::values::EndObject;
 
 /// A Terminate message, with which an end ends an iWARP connection (RFC 5040 section 4.8).
@@ -11,7 +11,7 @@ use crate::record::values::EndObject;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TerminateObject<'a> {
     #[serde(flatten)]
-    place: PlaceObject<'a>,
+    place: FrameObject<'a>,
     /// The address of the end that ended the connection.
     sender: EndObject,
     /// The address of the other end, whose segment was wrong.
@@ -36,7 +36,7 @@ impl<'a> TerminateObject<'a> {
     pub fn new(terminated: &Terminated, files: &'a Files) -> Self {
         let Terminated { stamp, connection, from, to, terminate, .. } = *terminated;
         Self {
-            place: PlaceObject::new(stamp, connection, files),
+            place: FrameObject::new(stamp, connection, files),
             sender: EndObject(from),
             receiver: EndObject(to),
             layer: terminate.layer,

@@ -7,8 +7,8 @@
 
 pub(super) mod called;
 pub(super) mod described;
+pub(super) mod frame;
 pub(super) mod kept;
-pub(super) mod place;
 pub(super) mod sessions;
 pub(super) mod tries;
 pub(super) mod values;

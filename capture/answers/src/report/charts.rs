@@ -270,8 +270,8 @@ const fn class(phase: Phase) -> &'static str {
     match phase {
         Phase::Call => "call",
         Phase::Responder => "server",
-        Phase::Pull => "rdma-read",
-        Phase::Push => "rdma-write",
+        Phase::RdmaRead => "rdma-read",
+        Phase::RdmaWrite => "rdma-write",
         Phase::Reply => "reply",
         Phase::Requester => "client",
     }
@@ -665,8 +665,8 @@ mod tests {
     #[test]
     fn a_phase_is_as_wide_as_its_share() {
         let call = Phases { call: 100, responder: 500, reply: 400, ..Phases::default() };
-        let push = Phases { responder: 10_000, push: 90_000, ..Phases::default() };
-        let lost = Phases { push: 80_000, ..Phases::default() };
+        let push = Phases { responder: 10_000, rdma_write: 90_000, ..Phases::default() };
+        let lost = Phases { rdma_write: 80_000, ..Phases::default() };
         for (phases, recovery, parts, words) in [
             (
                 call,

@@ -93,9 +93,9 @@ pub struct TransactionObject<'a> {
     call: Option<HalfObject>,
     /// The reply; null if the reply was not captured, or did not arrive.
     reply: Option<HalfObject>,
-    /// Octets that the responder pulled from Read chunks.
+    /// Octets of Read chunks that the responder read by RDMA Read.
     rdma_read_octets: u64,
-    /// Octets that the responder put into Write chunks and the Reply chunk.
+    /// Octets that the responder wrote into Write chunks and the Reply chunk by RDMA Write.
     rdma_write_octets: u64,
     #[serde(flatten)]
     ended: EndedObject,
@@ -195,12 +195,12 @@ impl PhasesObject {
     /// Returns the record of phases.
     #[must_use]
     pub const fn new(phases: Phases) -> Self {
-        let Phases { call, responder, pull, push, reply, requester } = phases;
+        let Phases { call, responder, rdma_read, rdma_write, reply, requester } = phases;
         Self {
             call_ns: call,
             responder_ns: responder,
-            rdma_read_ns: pull,
-            rdma_write_ns: push,
+            rdma_read_ns: rdma_read,
+            rdma_write_ns: rdma_write,
             reply_ns: reply,
             requester_ns: requester,
         }

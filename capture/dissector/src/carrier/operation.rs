@@ -209,7 +209,7 @@ pub(crate) enum OperationKind<'a> {
         /// Progress of both ends.
         progress: StreamProgress,
     },
-    /// Data that was put into the other end's memory.
+    /// Data that was written into the other end's memory.
     Write {
         /// Handle of the memory.
         handle: u32,

@@ -69,9 +69,9 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
     let mut broken_rules = Vec::new();
     let xid = match used.kind {
         MemoryUseKind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
-        MemoryUseKind::Refused { xid, .. } | MemoryUseKind::Shared { xid, .. } | MemoryUseKind::Pulled { xid, .. } => {
-            Some(xid)
-        }
+        MemoryUseKind::Refused { xid, .. }
+        | MemoryUseKind::Shared { xid, .. }
+        | MemoryUseKind::ReplyRead { xid, .. } => Some(xid),
     };
     let sender = if matches!(used.kind, MemoryUseKind::Shared { .. }) { used.owner } else { used.owner.other() };
     let (from, to) = (*ends.get(sender), *ends.get(sender.other()));
@@ -99,7 +99,7 @@ const fn blame(kind: MemoryUseKind) -> Blame {
         MemoryUseKind::Refused { invalidated: None, .. } => Blame::Receiver,
         // The handle may have been invalidated for a call that was over, and then advertised again.
         MemoryUseKind::Refused { invalidated: Some(_), .. } => Blame::Either,
-        MemoryUseKind::Outside { .. } | MemoryUseKind::Shared { .. } | MemoryUseKind::Pulled { .. } => Blame::Sender,
+        MemoryUseKind::Outside { .. } | MemoryUseKind::Shared { .. } | MemoryUseKind::ReplyRead { .. } => Blame::Sender,
     }
 }
 

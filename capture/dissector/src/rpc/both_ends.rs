@@ -1,6 +1,6 @@
 //! RPCs whose packets were captured at both ends, in one file or in two.
 
-use super::place::CapturedAt;
+use super::capture_point::CapturePoint;
 
 /// RPCs of a connection whose packets were captured at both ends: each packet was seen twice, with the way between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,12 +16,12 @@ impl BothEnds {
     /// The end at which the packets of these RPCs were captured first; `None` if the calls came first at one end, and the replies at the
     /// other.
     #[must_use]
-    pub fn first_at(&self) -> Option<CapturedAt> {
+    pub fn first_at(&self) -> Option<CapturePoint> {
         let is_all = |of: fn(&EndLatencies) -> u64| self.rpcs.iter().all(|rpc| of(rpc) == rpc.first);
         if is_all(|rpc| rpc.requester) {
-            Some(CapturedAt::Client)
+            Some(CapturePoint::Client)
         } else {
-            is_all(|rpc| rpc.responder).then_some(CapturedAt::Server)
+            is_all(|rpc| rpc.responder).then_some(CapturePoint::Server)
         }
     }
 }

@@ -79,7 +79,7 @@ impl CongestionSigns {
 /// Times of both ends of an RPC, in the RPC's data and in data that the connection carries before the RPC's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataTimes {
-    /// Times of the requester in data that the responder reads, during [`Phase::Pull`](super::phases::Phase::Pull).
+    /// Times of the requester in data that the responder reads, during [`Phase::RdmaRead`](super::phases::Phase::RdmaRead).
     pub read: SenderTimes,
     /// Times of the responder in data that the responder writes, in the rest of the time before the reply.
     pub written: SenderTimes,

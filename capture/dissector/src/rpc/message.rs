@@ -339,7 +339,7 @@ impl Message {
     }
 
     /// Returns the direction (call or reply), if known. A long call does not show the procedure until the call's chunk
-    /// is pulled, but a reply has no Read list (RFC 8166 section 4.3.1).
+    /// is read, but a reply has no Read list (RFC 8166 section 4.3.1).
     #[must_use]
     pub fn direction(&self) -> Option<MessageDirection> {
         let pulls = || self.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));

@@ -13,9 +13,9 @@ pub enum Phase {
     Responder,
     /// RDMA Reads: from a Read request to the arrival of all data that was asked for by then, however often a request or a response was
     /// retransmitted meanwhile.
-    Pull,
+    RdmaRead,
     /// RDMA Writes, from the first to the last in a row, including retransmitted ones.
-    Push,
+    RdmaWrite,
     /// The reply's Send, from the first packet to the last, in the copy that the requester accepted.
     Reply,
     /// The requester's turn: the responder provides the reply, and the requester had not asked for the rest of the
@@ -25,7 +25,8 @@ pub enum Phase {
 
 impl Phase {
     /// All phases.
-    pub const ALL: [Self; 6] = [Self::Call, Self::Responder, Self::Pull, Self::Push, Self::Reply, Self::Requester];
+    pub const ALL: [Self; 6] =
+        [Self::Call, Self::Responder, Self::RdmaRead, Self::RdmaWrite, Self::Reply, Self::Requester];
 
     /// Name of the phase.
     #[must_use]
@@ -33,8 +34,8 @@ impl Phase {
         match self {
             Self::Call => "call",
             Self::Responder => "responder",
-            Self::Pull => "RDMA Read",
-            Self::Push => "RDMA Write",
+            Self::RdmaRead => "RDMA Read",
+            Self::RdmaWrite => "RDMA Write",
             Self::Reply => "reply",
             Self::Requester => "requester",
         }
@@ -59,8 +60,8 @@ impl Phase {
             Self::Responder => {
                 "no packet on its way; the next is due from the server (for a callback, from the client)"
             }
-            Self::Pull => "the server reads data of the call",
-            Self::Push => "the server writes data of the reply",
+            Self::RdmaRead => "the server reads data of the call",
+            Self::RdmaWrite => "the server writes data of the reply",
             Self::Reply => "the Send of the reply, from its first packet to its last",
             Self::Requester => {
                 "no packet on its way; the next is due from the client (for a callback, from the server)"
@@ -79,10 +80,10 @@ pub struct Phases {
     pub call: u64,
     /// Nanoseconds in [`Phase::Responder`].
     pub responder: u64,
-    /// Nanoseconds in [`Phase::Pull`].
-    pub pull: u64,
-    /// Nanoseconds in [`Phase::Push`].
-    pub push: u64,
+    /// Nanoseconds in [`Phase::RdmaRead`].
+    pub rdma_read: u64,
+    /// Nanoseconds in [`Phase::RdmaWrite`].
+    pub rdma_write: u64,
     /// Nanoseconds in [`Phase::Reply`].
     pub reply: u64,
     /// Nanoseconds in [`Phase::Requester`].
@@ -96,8 +97,8 @@ impl Phases {
         match phase {
             Phase::Call => self.call,
             Phase::Responder => self.responder,
-            Phase::Pull => self.pull,
-            Phase::Push => self.push,
+            Phase::RdmaRead => self.rdma_read,
+            Phase::RdmaWrite => self.rdma_write,
             Phase::Reply => self.reply,
             Phase::Requester => self.requester,
         }
@@ -108,8 +109,8 @@ impl Phases {
         match phase {
             Phase::Call => &mut self.call,
             Phase::Responder => &mut self.responder,
-            Phase::Pull => &mut self.pull,
-            Phase::Push => &mut self.push,
+            Phase::RdmaRead => &mut self.rdma_read,
+            Phase::RdmaWrite => &mut self.rdma_write,
             Phase::Reply => &mut self.reply,
             Phase::Requester => &mut self.requester,
         }

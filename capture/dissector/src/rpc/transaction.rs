@@ -62,9 +62,9 @@ pub struct Transaction {
     pub security: Option<Security>,
     /// Final status; `None` without a reply.
     pub status: Option<Status>,
-    /// Octets that the responder pulled from Read chunks.
+    /// Octets of Read chunks that the responder read by RDMA Read.
     pub read_octets: u64,
-    /// Octets that the responder put into Write chunks and the Reply chunk.
+    /// Octets that the responder wrote into Write chunks and the Reply chunk by RDMA Write.
     pub write_octets: u64,
     /// Frame that the call began with: the first packet of the call's Send, or of the first of several Sends (version
     /// 2).

@@ -490,7 +490,7 @@ impl MovedData<'_> {
 }
 
 impl Call {
-    /// Rebuilds a Long Call, whose content is known only once the Position Zero Read chunk was pulled. The other data
+    /// Rebuilds a Long Call, whose content is known only once the Position Zero Read chunk was read. The other data
     /// items need not be kept. Returns the beginning of the RPC message, if the chunk is complete.
     pub(crate) fn describe_long(&mut self) -> Option<Beginning> {
         let payload = self.long_payload(u64::MAX)?;
@@ -518,7 +518,7 @@ impl Call {
         Answered { call, walked, walked_late, moved, long }
     }
 
-    /// Returns true if this was taken for a Long Call but the pulled octets show a Long Reply that the responder
+    /// Returns true if this was taken for a Long Call but the octets read show a Long Reply that the responder
     /// provides. The answered call is not in the capture.
     pub(crate) fn is_reply(&self) -> bool {
         let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk);

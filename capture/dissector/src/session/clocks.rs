@@ -6,7 +6,7 @@ use crate::carrier::connection::Counts;
 use crate::carrier::operation::{Origin, Side, Sides};
 use crate::file::Time;
 use crate::rpc::both_ends::BothEnds;
-use crate::rpc::place::CapturedAt;
+use crate::rpc::capture_point::CapturePoint;
 use crate::rpc::transaction::{RoundTrips, Transaction};
 
 /// Clocks and round trips of a connection.
@@ -99,8 +99,8 @@ impl Clocks {
 }
 
 /// Returns the place of the capture, if the acknowledgements show the place.
-pub(super) fn infer_place(client: Side, counts: &Sides<Counts>) -> Option<CapturedAt> {
+pub(super) fn infer_place(client: Side, counts: &Sides<Counts>) -> Option<CapturePoint> {
     let Sides { active, passive } = counts;
     let acknowledgements = Sides { active: active.acknowledgements, passive: passive.acknowledgements };
-    CapturedAt::infer(acknowledgements, client)
+    CapturePoint::infer(acknowledgements, client)
 }

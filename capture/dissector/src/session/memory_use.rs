@@ -116,7 +116,7 @@ impl Session {
             self.outside(connection, operation, Some(place), context);
         }
         if pulled {
-            let kind = MemoryUseKind::Pulled { xid, length };
+            let kind = MemoryUseKind::ReplyRead { xid, length };
             self.tell(operation.from.other(), operation.stamp, address.handle, kind, true, context);
         }
     }

@@ -18,7 +18,7 @@ use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::operation::{Side, Sides};
 use crate::file::Time;
 use crate::rpc::both_ends::{BothEnds, EndLatencies};
-use crate::rpc::place::CapturedAt;
+use crate::rpc::capture_point::CapturePoint;
 
 /// The least way of a packet, in nanoseconds: mirrors deliver copies sooner.
 const LEAST: u64 = 20_000;
@@ -123,7 +123,7 @@ impl SeenTwice {
         &self,
         requester: Side,
         times: Sides<Option<Acknowledgements>>,
-        place: Option<CapturedAt>,
+        place: Option<CapturePoint>,
     ) -> Option<BothEnds> {
         if self.counted.len() < ENOUGH {
             return None;
@@ -144,8 +144,8 @@ impl SeenTwice {
             _ if is_caused(requester, call_way) && is_caused(requester.other(), reply_way) => {
                 |rpc| (rpc.latency.saturating_add(rpc.reply_way), rpc.latency.saturating_sub(rpc.call_way))
             }
-            Some(CapturedAt::Server) if is_later(reply_way, call_way) => |rpc| (rpc.at_other_end(), rpc.latency),
-            Some(CapturedAt::Client) if is_later(call_way, reply_way) => |rpc| (rpc.latency, rpc.at_other_end()),
+            Some(CapturePoint::Server) if is_later(reply_way, call_way) => |rpc| (rpc.at_other_end(), rpc.latency),
+            Some(CapturePoint::Client) if is_later(call_way, reply_way) => |rpc| (rpc.latency, rpc.at_other_end()),
             _ => return None,
         };
         let rpcs = self.counted.iter().map(|rpc| {

@@ -25,10 +25,10 @@ use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
 use crate::rpc::activity::MessageTimes;
 use crate::rpc::both_ends::BothEnds;
+use crate::rpc::capture_point::CapturePoint;
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
 use crate::rpc::phases::NotTimed;
-use crate::rpc::place::CapturedAt;
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 
@@ -183,7 +183,7 @@ impl Session {
     }
 
     /// Returns the place of the capture, if the acknowledgements show the place.
-    pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturedAt> {
+    pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturePoint> {
         clocks::infer_place(self.client.unwrap_or(Side::Active), counts)
     }
 

@@ -211,7 +211,8 @@ mod tests {
     #[test]
     fn stretches_follow_each_other_until_there_are_too_many() {
         let mut log = StepLog::new();
-        for (phase, from, until) in [(Phase::Call, 1, 2), (Phase::Pull, 2, 4), (Phase::Pull, 4, 5), (Phase::Push, 5, 5)]
+        for (phase, from, until) in
+            [(Phase::Call, 1, 2), (Phase::RdmaRead, 2, 4), (Phase::RdmaRead, 4, 5), (Phase::RdmaWrite, 5, 5)]
         {
             log.spend(phase, Time(from), Time(until));
         }
@@ -221,7 +222,7 @@ mod tests {
             [(1, 2), (2, 5)]
         );
         for time in 5..5 + STRETCHES as u64 {
-            log.spend(if time % 2 == 0 { Phase::Pull } else { Phase::Push }, Time(time), Time(time + 1));
+            log.spend(if time % 2 == 0 { Phase::RdmaRead } else { Phase::RdmaWrite }, Time(time), Time(time + 1));
         }
         assert_eq!(log.finish().stretches, None);
     }

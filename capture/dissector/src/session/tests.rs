@@ -783,7 +783,7 @@ fn only_a_reply_that_is_provided_is_pulled() {
     assert_eq!(play.answered().call.xid(), 1);
     play.step(Active, read(2, 8, 40));
     let [told] = play.uses()[..] else { panic!("one") };
-    assert_eq!((told.owner, told.kind), (Passive, MemoryUseKind::Pulled { xid: 1, length: 40 }));
+    assert_eq!((told.owner, told.kind), (Passive, MemoryUseKind::ReplyRead { xid: 1, length: 40 }));
 }
 
 #[test]

@@ -20,11 +20,11 @@ enum Activity {
     /// Nothing.
     Idle,
     /// All data that RDMA Reads asked for was captured. The data may not have arrived.
-    Pulled,
+    DataRead,
     /// Data that an RDMA Read asked for was on the way.
-    Pulling,
+    Reading,
     /// A packet of an RDMA Write was sent. If another follows, that is where the time in between went.
-    Pushing,
+    Writing,
 }
 
 /// The time of a call so far.
@@ -222,7 +222,7 @@ impl Timeline {
     /// responder provides, was missed too if the data did not come.
     pub(super) fn end_wait(&mut self, missed: u64, unassigned: u64) {
         self.unassigned = unassigned - self.unassigned;
-        if missed != self.missed || self.activity == Activity::Pulling {
+        if missed != self.missed || self.activity == Activity::Reading {
             self.refuse(NotTimed::Missed);
         }
     }
@@ -236,13 +236,13 @@ impl Timeline {
 
     /// Data is asked for by RDMA Read.
     pub(super) fn ask(&mut self, stamp: Stamp, first_sent: Option<Time>) {
-        self.transfer(Activity::Pulling, Phase::Pull, stamp, first_sent);
-        self.activity = Activity::Pulling;
+        self.transfer(Activity::Reading, Phase::RdmaRead, stamp, first_sent);
+        self.activity = Activity::Reading;
     }
 
     /// Data that was asked for by RDMA Read comes. `is_outstanding` says that other data is still to come.
     pub(super) fn respond(&mut self, response: ReadAnswer, is_outstanding: bool, sent: PacketTimes) {
-        self.spend(self.phase_before(Activity::Pulling), sent.stamp, sent.first_sent);
+        self.spend(self.phase_before(Activity::Reading), sent.stamp, sent.first_sent);
         self.answer(response, is_outstanding);
     }
 
@@ -254,7 +254,7 @@ impl Timeline {
             again.take_if(|again| again.is_answered && is_last && place >= again.last);
             again.is_some()
         });
-        self.activity = if is_outstanding || is_asked_again { Activity::Pulling } else { Activity::Pulled };
+        self.activity = if is_outstanding || is_asked_again { Activity::Reading } else { Activity::DataRead };
     }
 
     /// A Read request is retransmitted, from the response at this place on.
@@ -264,21 +264,21 @@ impl Timeline {
         let again = &mut self.lost.get_or_insert_default().asked_again;
         let AskedAgain { last, is_answered } = again.unwrap_or(AskedAgain { last: place, is_answered: true });
         *again = Some(AskedAgain { last: last.max(place), is_answered: is_answered && are_new });
-        self.activity = Activity::Pulling;
+        self.activity = Activity::Reading;
     }
 
     /// A packet of an RDMA Write.
     pub(super) fn write(&mut self, stamp: Stamp, first_sent: Option<Time>) {
-        self.transfer(Activity::Pushing, Phase::Push, stamp, first_sent);
-        if self.activity != Activity::Pulling {
-            self.activity = Activity::Pushing;
+        self.transfer(Activity::Writing, Phase::RdmaWrite, stamp, first_sent);
+        if self.activity != Activity::Reading {
+            self.activity = Activity::Writing;
         }
     }
 
     /// Takes the reply, which was sent in these packets. Data that was asked for by RDMA Read was missed if the data
     /// did not come before.
     pub(super) fn reply(&mut self, Span { began, ended, first_sent }: Span) {
-        if self.activity == Activity::Pulling {
+        if self.activity == Activity::Reading {
             self.refuse(NotTimed::Missed);
         }
         self.spend(self.phase_before(Activity::Idle), began, first_sent);
@@ -317,8 +317,8 @@ impl Timeline {
     /// Notes that a packet of this end at this place was retransmitted and not acknowledged before: later data may have
     /// come with the packet.
     pub(super) fn await_data(&mut self, from: Side, place: u64, stamp: Stamp) {
-        if self.activity == Activity::Pulled && self.is_behind(InOrder::SentBy(from), place) {
-            self.spend_later(Phase::Pull, stamp);
+        if self.activity == Activity::DataRead && self.is_behind(InOrder::SentBy(from), place) {
+            self.spend_later(Phase::RdmaRead, stamp);
         }
     }
 
@@ -326,7 +326,7 @@ impl Timeline {
     fn is_behind(&self, packets: InOrder, place: u64) -> bool {
         match packets {
             InOrder::SentBy(end) => self.sent.is_some_and(|sent| sent.from == end && place < sent.end),
-            InOrder::Responses => self.activity == Activity::Pulled && self.answered > Some(place),
+            InOrder::Responses => self.activity == Activity::DataRead && self.answered > Some(place),
         }
     }
 
@@ -338,8 +338,8 @@ impl Timeline {
             let lost = self.lost.get_or_insert_default();
             lost.recovery.behind = Some(stamp.frame);
             lost.explain(stamp.time, again_for);
-            if self.activity == Activity::Pulled {
-                self.spend_later(Phase::Pull, stamp);
+            if self.activity == Activity::DataRead {
+                self.spend_later(Phase::RdmaRead, stamp);
             }
         }
     }
@@ -358,7 +358,7 @@ impl Timeline {
     /// such data when [`watch`](Self::watch) was called.
     #[inline]
     pub(super) fn is_sender_changed(&self) -> bool {
-        (self.activity == Activity::Pulling) != self.data.is_requester
+        (self.activity == Activity::Reading) != self.data.is_requester
     }
 
     /// The call was sent at this time: the RPC waits for the responder, whose times on the connection were these before.
@@ -375,7 +375,7 @@ impl Timeline {
             true => times.read.add_times(requester.since(before, elapsed)),
             false => times.written.add_times(responder.since(before, elapsed)),
         }
-        let is_requester = self.activity == Activity::Pulling;
+        let is_requester = self.activity == Activity::Reading;
         let before = if is_requester { requester } else { responder };
         *self.data = DataWatch { times, is_requester, since: time, before };
     }
@@ -408,8 +408,8 @@ impl Timeline {
     pub(super) fn repeat(&mut self, packet: &RepeatedPacket) {
         let RepeatedPacket { operation, place, is_last, is_outstanding, stamp } = *packet;
         let phase = match (operation, self.activity) {
-            (OperationType::ReadRequest, _) | (OperationType::ReadResponse, Activity::Pulling) => Phase::Pull,
-            (OperationType::Write, Activity::Pushing) => Phase::Push,
+            (OperationType::ReadRequest, _) | (OperationType::ReadResponse, Activity::Reading) => Phase::RdmaRead,
+            (OperationType::Write, Activity::Writing) => Phase::RdmaWrite,
             _ => return,
         };
         self.spend_later(phase, stamp);
@@ -483,8 +483,8 @@ impl Timeline {
     /// Returns the phase of the time before something happens.
     fn phase_before(&self, next: Activity) -> Phase {
         match (self.activity, next, self.turn) {
-            (Activity::Pulling, ..) => Phase::Pull,
-            (Activity::Pushing, Activity::Pushing, _) => Phase::Push,
+            (Activity::Reading, ..) => Phase::RdmaRead,
+            (Activity::Writing, Activity::Writing, _) => Phase::RdmaWrite,
             (_, _, Role::Responder) => Phase::Responder,
             (_, _, Role::Requester) => Phase::Requester,
         }
@@ -560,7 +560,8 @@ mod tests {
         timeline.write(at(6, 131), None);
         timeline.write(at(7, 163), None);
         timeline.reply(span(at(8, 227), at(9, 355)));
-        let expected = Phases { call: 1, responder: 2 + 16 + 64, pull: 4 + 8, push: 32, reply: 128, requester: 0 };
+        let expected =
+            Phases { call: 1, responder: 2 + 16 + 64, rdma_read: 4 + 8, rdma_write: 32, reply: 128, requester: 0 };
         assert_eq!(timeline.phases(), Ok(expected));
         assert_eq!(expected.total(), 355 - 100);
     }
@@ -573,7 +574,7 @@ mod tests {
         timeline.write(at(5, 107), None);
         timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(6, 115)));
         timeline.reply(span(at(7, 131), at(7, 131)));
-        assert_eq!(timeline.phases(), Ok(Phases { call: 1, pull: 14, responder: 16, ..Phases::default() }));
+        assert_eq!(timeline.phases(), Ok(Phases { call: 1, rdma_read: 14, responder: 16, ..Phases::default() }));
     }
 
     #[test]
@@ -585,7 +586,7 @@ mod tests {
         timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(6, 131)));
         timeline.ask(at(7, 163), None);
         timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(8, 227)));
-        let expected = Phases { call: 1, responder: 2, reply: 4, requester: 8 + 32, pull: 16 + 64, push: 0 };
+        let expected = Phases { call: 1, responder: 2, reply: 4, requester: 8 + 32, rdma_read: 16 + 64, rdma_write: 0 };
         assert_eq!(timeline.phases(), Ok(expected));
     }
 

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!((server.xid, server.name, server.read_octets), (9, Some("NFSv3 WRITE"), 4096));
         let (times, phases) = (server.kernel.as_ref().unwrap(), server.phases.unwrap());
         assert_eq!((times.rdma_read, times.file_system), (Some(MILLISECOND), Some(MILLISECOND)));
-        assert_eq!((phases.pull, phases.responder), (MILLISECOND, 8 * MILLISECOND));
+        assert_eq!((phases.rdma_read, phases.responder), (MILLISECOND, 8 * MILLISECOND));
         assert_eq!((times.server_queue, times.execution), (Some(2 * MILLISECOND), Some(2_100_000)));
     }
 

@@ -259,7 +259,7 @@ impl ServedCall {
         let reply = self.replied.filter(|_| !self.is_dropped);
         let latency = call.zip(reply).map(|(call, reply)| reply.time.0.saturating_sub(call.time.0));
         let pull = self.read.unwrap_or_default().min(latency.unwrap_or_default());
-        let phases = Phases { pull, responder: latency.unwrap_or_default() - pull, ..Phases::default() };
+        let phases = Phases { rdma_read: pull, responder: latency.unwrap_or_default() - pull, ..Phases::default() };
         let (is_called, called) = (self.called.is_some(), self.called.unwrap_or_default());
         TracedRpc {
             connection: 0,

@@ -69,7 +69,7 @@ impl OwnTimes {
         let (Ok(phases), Ok(recovery)) = (&transaction.phases, &transaction.recovery) else { return None };
         let Recovery { phases: lost, unassigned: 0, .. } = recovery else { return None };
         let without = |phase: fn(&Phases) -> u64| phase(phases).saturating_sub(phase(lost));
-        let requester = without(|phases| phases.pull).saturating_add(without(|phases| phases.requester));
+        let requester = without(|phases| phases.rdma_read).saturating_add(without(|phases| phases.requester));
         Some(Self { requester, responder: without(|phases| phases.responder) })
     }
 }

@@ -29,9 +29,9 @@ impl Rpc {
         for (time, part) in parts.into_iter().filter(|(time, _)| *time <= ended) {
             let phase = match (before, part) {
                 (_, Part::Call) => &mut phases.call,
-                (Part::Write, Part::Write) => &mut phases.push,
+                (Part::Write, Part::Write) => &mut phases.rdma_write,
                 (Part::Reply, Part::Reply) => &mut phases.reply,
-                _ if asked > 0 => &mut phases.pull,
+                _ if asked > 0 => &mut phases.rdma_read,
                 _ => &mut phases.responder,
             };
             *phase += (time - last) * 1_000;

@@ -86,12 +86,12 @@ pub(super) fn phases(simulated: &Simulated, Found { transactions, .. }: &Found, 
     for transaction in transactions {
         let rpc = &simulated.rpcs[&transaction.xid];
         let (Some(expected), Ok(found)) = (rpc.phases(), transaction.phases) else { continue };
-        let is_near = found.pull.abs_diff(expected.pull) <= ROUND_TRIPS && found.total() == expected.total();
+        let is_near = found.rdma_read.abs_diff(expected.rdma_read) <= ROUND_TRIPS && found.total() == expected.total();
         if found != expected && !(rpc.is_beside_copies && is_near) {
             verdict.refuse(simulated, format!("{:#x}: {found:?}, not {expected:?}", transaction.xid));
         }
         verdict.counts[0] += 1;
-        verdict.counts[1] += u64::from(expected.pull > 0);
+        verdict.counts[1] += u64::from(expected.rdma_read > 0);
     }
 }
 
@@ -108,7 +108,7 @@ const ROUND_TRIPS: u64 = 240_000;
 pub(super) fn pulls(simulated: &Simulated, Found { transactions, .. }: &Found, verdict: &mut Verdict) {
     for transaction in transactions {
         let rpc = &simulated.rpcs[&transaction.xid];
-        let Ok(Phases { pull, .. }) = transaction.phases else { continue };
+        let Ok(Phases { rdma_read: pull, .. }) = transaction.phases else { continue };
         // Of a request that was not captured, it is not known when it was sent; of responses that come several times within a few round
         // trips, which were accepted.
         let is_seen = rpc.pulls.iter().all(|pull| pull.is_seen);
@@ -239,7 +239,7 @@ pub(super) fn blames(simulated: &Simulated, Found { transactions, .. }: &Found, 
     for transaction in transactions.iter().filter(|transaction| !simulated.rpcs[&transaction.xid].is_hidden) {
         let (Ok(phases), Ok(recovery)) = (transaction.phases, &transaction.recovery) else { continue };
         let of = |phase| phases.phase_time(phase) - recovery.phases.phase_time(phase);
-        let ends = [Phase::Responder, Phase::Pull, Phase::Requester].map(of);
+        let ends = [Phase::Responder, Phase::RdmaRead, Phase::Requester].map(of);
         if ends.iter().any(|time| *time > BUSY) {
             let (xid, rpc) = (transaction.xid, &simulated.rpcs[&transaction.xid]);
             verdict.refuse(simulated, format!("{xid:#x}: {ends:?} {recovery:?}, {}", rpc.fate()));

@@ -5,7 +5,7 @@ use rpcrdma::rules::Finding;
 use super::pending::OrderProof;
 use super::proof::Proofs;
 use super::provided_replies::omitted;
-use super::pulled::Pulled;
+use super::reply_reads::ReplyReads;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
 use crate::carrier::connection::Disconnection;
@@ -25,7 +25,7 @@ const OR_LACKING: &str = ", or the capture lacks both the answer and what acknow
 impl History {
     /// Judges how memory was used.
     pub(crate) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
-        if let MemoryUseKind::Pulled { xid, length } = used.kind {
+        if let MemoryUseKind::ReplyRead { xid, length } = used.kind {
             self.provided.note_read(used.owner.other(), xid, length, used.stamp.time);
             return;
         }
@@ -42,7 +42,7 @@ impl History {
                 MemoryUseKind::Shared { sent, .. } => {
                     self.proofs.wait_for_order(found, used.owner.other(), OrderProof::Before(sent), book);
                 }
-                MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
+                MemoryUseKind::Refused { .. } | MemoryUseKind::ReplyRead { .. } => book.keep(found),
             }
         }
     }
@@ -69,9 +69,9 @@ impl History {
             }
         }
         let proofs = &self.proofs;
-        let is_due = |pulled: &Pulled| {
-            let stayed = stayed(proofs, pulled.requester, report.connection.disconnected);
-            whole && stayed >= Time(pulled.pulled.0.saturating_add(PATIENCE))
+        let is_due = |reads: &ReplyReads| {
+            let stayed = stayed(proofs, reads.requester, report.connection.disconnected);
+            whole && stayed >= Time(reads.last.0.saturating_add(PATIENCE))
         };
         self.provided.end_replies(is_due, book);
     }

@@ -7,7 +7,7 @@ use rpcrdma::error::Role;
 use rpcrdma::rules::{Finding, READ_IN_REPLY, Sent, Severity};
 use rpcrdma::v1::Body;
 
-use super::pulled::{PULLED, Pulled};
+use super::reply_reads::{REPLY_READS, ReplyReads};
 use super::rules::PULL_NOT_NOTIFIED;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
@@ -22,7 +22,7 @@ pub(super) struct ProvidedReplies {
     is_used: bool,
     /// True if a requester has read such a reply, or said so: then both ends support such replies.
     is_agreed: bool,
-    pulled: Vec<Pulled>,
+    reply_reads: Vec<ReplyReads>,
 }
 
 impl ProvidedReplies {
@@ -46,16 +46,16 @@ impl ProvidedReplies {
         match decoded.header.body {
             Body::Nomsg(chunks) if role == Role::Responder && !chunks.reads.is_empty() => {
                 self.is_used = true;
-                if self.pulled.len() == PULLED {
+                if self.reply_reads.len() == REPLY_READS {
                     return book.unknown(&PULL_NOT_NOTIFIED);
                 }
-                let (length, pulled) = (chunks.reads.length(), message.stamp.time);
-                self.pulled.push(Pulled { requester, about, length, asked: 0, pulled });
+                let (length, last) = (chunks.reads.length(), message.stamp.time);
+                self.reply_reads.push(ReplyReads { requester, about, length, asked: 0, last });
             }
             Body::Done => {
-                let is_answered = self.pulled.iter().any(|pulled| pulled.about.xid == about.xid);
+                let is_answered = self.reply_reads.iter().any(|reads| reads.about.xid == about.xid);
                 self.is_agreed |= is_answered;
-                self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
+                self.reply_reads.retain(|reads| reads.requester != message.sender || reads.about.xid != about.xid);
             }
             _ => {}
         }
@@ -64,25 +64,25 @@ impl ProvidedReplies {
     /// Records that an end asks for `length` more octets of a reply.
     pub(super) fn note_read(&mut self, reader: Side, xid: u32, length: u64, time: Time) {
         self.is_agreed = true;
-        let mut pulled = self.pulled.iter_mut();
-        if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
-            pulled.asked += length;
-            pulled.pulled = time;
+        let mut reads = self.reply_reads.iter_mut();
+        if let Some(reads) = reads.find(|reads| reads.requester == reader && reads.about.xid == Some(xid)) {
+            reads.asked += length;
+            reads.last = time;
         }
     }
 
     /// Judges the replies for which no RDMA_DONE came by the end of a connection. An RDMA_DONE is due if `is_due` says
     /// that nothing can be missing and there was enough time.
-    pub(super) fn end_replies(&mut self, is_due: impl Fn(&Pulled) -> bool, book: &mut Book) {
-        for pulled in std::mem::take(&mut self.pulled) {
-            self.judge_unnotified(&pulled, is_due(&pulled), book);
+    pub(super) fn end_replies(&mut self, is_due: impl Fn(&ReplyReads) -> bool, book: &mut Book) {
+        for reads in std::mem::take(&mut self.reply_reads) {
+            self.judge_unnotified(&reads, is_due(&reads), book);
         }
     }
 
     /// Judges a reply in responder-provided Read chunks for which no RDMA_DONE came. The RDMA_DONE `is_due` if nothing
     /// can be missing and there was enough time.
-    fn judge_unnotified(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
-        let Pulled { about, length, asked, .. } = *pulled;
+    fn judge_unnotified(&self, reads: &ReplyReads, is_due: bool, book: &mut Book) {
+        let ReplyReads { about, length, asked, .. } = *reads;
         if asked >= length {
             let message = format_args!("the {length} octets of this reply were read, but no RDMA_DONE follows");
             return omitted(is_due, about, &Finding::new(&PULL_NOT_NOTIFIED, 0, message), book);

@@ -9,7 +9,7 @@ use crate::carrier::operation::{Side, Sides};
 /// Place of the capture, as seen from the calls of the client. For the client's callbacks the place is the other way
 /// round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CapturedAt {
+pub enum CapturePoint {
     /// At the client.
     Client,
     /// At the server.
@@ -20,14 +20,14 @@ pub enum CapturedAt {
 
 /// Source of the capture position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PlaceKnown {
+pub enum CapturePointSource {
     /// The user.
     Given,
     /// Acknowledgement times of the ends: one end takes so much longer that the end must be beyond the network.
     Inferred,
 }
 
-impl CapturedAt {
+impl CapturePoint {
     /// Name of the place.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -44,8 +44,8 @@ impl CapturedAt {
     pub const fn with_network(self) -> &'static [Phase] {
         match self {
             Self::Client => &[Phase::Responder],
-            Self::Server => &[Phase::Pull, Phase::Requester],
-            Self::Between => &[Phase::Responder, Phase::Pull, Phase::Requester],
+            Self::Server => &[Phase::RdmaRead, Phase::Requester],
+            Self::Between => &[Phase::Responder, Phase::RdmaRead, Phase::Requester],
         }
     }
 
@@ -60,7 +60,7 @@ impl CapturedAt {
     }
 }
 
-impl PlaceKnown {
+impl CapturePointSource {
     /// Name of the source.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -71,7 +71,7 @@ impl PlaceKnown {
     }
 }
 
-impl fmt::Display for CapturedAt {
+impl fmt::Display for CapturePoint {
     /// Says where the network is in the phases.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

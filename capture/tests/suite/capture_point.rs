@@ -1,6 +1,8 @@
 //! Place of a capture: given by the user, or derived from acknowledgements.
 
-use rpcrdma_dissector::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Reader, Sides, Time};
+use rpcrdma_dissector::{
+    CapturePoint, CapturePointSource, Config, Dissector, Frame, LinkType, Phase, Reader, Sides, Time,
+};
 
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, null, reply};
@@ -17,7 +19,7 @@ fn shipped(name: &str) -> Found {
     Found::default().finish(dissector)
 }
 
-type FoundPlace = Option<(CapturedAt, PlaceKnown)>;
+type FoundPlace = Option<(CapturePoint, CapturePointSource)>;
 
 fn found(packets: &[(u64, Packet)], config: Config) -> Found {
     let (mut dissector, mut found) = (Dissector::new(config), Found::default());
@@ -61,9 +63,9 @@ fn place(packets: &[(u64, Packet)]) -> FoundPlace {
 
 #[test]
 fn an_end_that_always_acknowledges_late_is_remote() {
-    let inferred = |place| Some((place, PlaceKnown::Inferred));
-    assert_eq!(place(&calls(12, 20, 400)), inferred(CapturedAt::Client));
-    assert_eq!(place(&calls(12, 400, 20)), inferred(CapturedAt::Server));
+    let inferred = |place| Some((place, CapturePointSource::Inferred));
+    assert_eq!(place(&calls(12, 20, 400)), inferred(CapturePoint::Client));
+    assert_eq!(place(&calls(12, 400, 20)), inferred(CapturePoint::Server));
     // Neither is clearly further away; there are too few; one of them was near once.
     assert_eq!(place(&calls(12, 400, 400)), None);
     assert_eq!(place(&calls(12, 200, 400)), None);
@@ -76,28 +78,28 @@ fn an_end_that_always_acknowledges_late_is_remote() {
 
 #[test]
 fn what_the_user_says_is_not_inferred() {
-    for given in [CapturedAt::Client, CapturedAt::Server, CapturedAt::Between] {
+    for given in [CapturePoint::Client, CapturePoint::Server, CapturePoint::Between] {
         let mut config = Config::default();
         config.captured_at = Some(given);
         let found = found(&calls(12, 20, 400), config);
-        assert_eq!(found.reports[0].captured_at, Some((given, PlaceKnown::Given)));
+        assert_eq!(found.reports[0].captured_at, Some((given, CapturePointSource::Given)));
         assert_eq!(found.reports[0].counts.active.acknowledgements.unwrap().median, 20_000);
     }
-    assert_eq!(CapturedAt::Client.with_network(), [Phase::Responder]);
-    assert_eq!(CapturedAt::Server.with_network(), [Phase::Pull, Phase::Requester]);
+    assert_eq!(CapturePoint::Client.with_network(), [Phase::Responder]);
+    assert_eq!(CapturePoint::Server.with_network(), [Phase::RdmaRead, Phase::Requester]);
 }
 
 /// Both ends of two runs of `testdata/lab/scenarios/network.sh`, in which the link held frames for up to 8 ms.
 #[test]
 fn captures_at_both_ends_show_their_capture_points() {
     for (name, expected) in [
-        ("network_requester", CapturedAt::Client),
-        ("network_responder", CapturedAt::Server),
-        ("iwarp_network_requester", CapturedAt::Client),
-        ("iwarp_network_responder", CapturedAt::Server),
+        ("network_requester", CapturePoint::Client),
+        ("network_responder", CapturePoint::Server),
+        ("iwarp_network_requester", CapturePoint::Client),
+        ("iwarp_network_responder", CapturePoint::Server),
     ] {
         let found = shipped(name);
-        assert_eq!(found.reports[0].captured_at, Some((expected, PlaceKnown::Inferred)), "{name}");
+        assert_eq!(found.reports[0].captured_at, Some((expected, CapturePointSource::Inferred)), "{name}");
         let Sides { active, passive } = found.reports[0].counts;
         let least = [active, passive].map(|counts| counts.acknowledgements.unwrap().least);
         assert!(least.into_iter().any(|least| least > 8_000_000), "{name}: {least:?}");

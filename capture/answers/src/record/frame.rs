@@ -8,7 +8,7 @@ use super::values::EndObject;
 /// The frame that shows something.
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct PlaceObject<'a> {
+pub(crate) struct FrameObject<'a> {
     /// The number of the frame, from 1. The frames of several files are numbered consecutively.
     frame: u64,
     /// The file that holds the frame.
@@ -21,7 +21,7 @@ pub(crate) struct PlaceObject<'a> {
     connection: u32,
 }
 
-impl<'a> PlaceObject<'a> {
+impl<'a> FrameObject<'a> {
     pub(crate) fn new(stamp: Stamp, connection: u32, files: &'a Files) -> Self {
         let (file, file_frame) = files.locate(stamp.frame).unzip();
         Self { frame: stamp.frame, file, file_frame, time_ns: stamp.time.0, connection }
