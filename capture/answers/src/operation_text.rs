@@ -25,7 +25,36 @@ pub(crate) fn fields(arguments: &OperationArguments<'_>) -> Vec<String> {
         sequence.map(of_sequence),
         sequence_results.map(|results| of_sequence_results(results, sequence)),
     ];
-    fields.into_iter().flatten().chain(session.map(of_session).unwrap_or_default()).collect()
+    let fields = fields.into_iter().flatten().chain(of_copy(arguments)).chain(of_offload(arguments));
+    fields.chain(session.map(of_session).unwrap_or_default()).collect()
+}
+
+/// The results of COPY.
+fn of_copy(arguments: &OperationArguments<'_>) -> Option<String> {
+    let copy = arguments.copy()?;
+    let end = match copy.callback_stateid {
+        Some(stateid) => format!("; CB_OFFLOAD will have stateid {}", hexadecimal(stateid)),
+        None => String::new(),
+    };
+    Some(format!(
+        "cr_synchronous {}, cr_consecutive {}, wr_count {}, committed {}{end}",
+        copy.is_synchronous,
+        copy.is_consecutive,
+        grouped(copy.copied),
+        stability(StableHow(copy.committed))
+    ))
+}
+
+/// The end of a COPY in CB_OFFLOAD, or the progress in OFFLOAD_STATUS.
+fn of_offload(arguments: &OperationArguments<'_>) -> Option<String> {
+    if let Some(end) = arguments.offloaded() {
+        let committed = end.committed.map(|committed| format!(", committed {}", stability(StableHow(committed))));
+        let copied = grouped(end.copied);
+        return Some(format!("coa_status {}, copied {copied}{}", end.status, committed.unwrap_or_default()));
+    }
+    let progress = arguments.offload_progress()?;
+    let state = progress.complete.map_or_else(|| "not complete".to_owned(), |status| format!("complete with {status}"));
+    Some(format!("osr_count {}, {state}", grouped(progress.copied)))
 }
 
 fn stability(stable: StableHow) -> String {

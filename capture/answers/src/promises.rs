@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rpcrdma_dissector::nfs::status;
-use rpcrdma_dissector::{CaptureEnd, DelegationHolder, Promise, PromiseEnd, PromiseKind, PromiseUnknown};
+use rpcrdma_dissector::{CaptureEnd, DelegationHolder, Promise, PromiseEnd, PromiseKind, PromiseUnknown, Transaction};
 
 use crate::file_names::escaped;
 use crate::format::number::{counted, duration, grouped, times};
@@ -43,6 +43,18 @@ pub(crate) fn status_name(promise: &Promise) -> Option<String> {
         _ => status::name(&promise.procedure, false, number).or_else(is_nfs4),
     };
     Some(name.map_or_else(|| format!("status {number}"), str::to_owned))
+}
+
+/// The promise about an operation that the server refused, if an RPC is the one in which the operation was made again.
+pub(crate) fn refused_before(transaction: &Transaction) -> Option<&Promise> {
+    let is_retry = |promise: &&Promise| matches!(promise.kind, PromiseKind::Retry | PromiseKind::Lock);
+    transaction.keeps.iter().filter(|_| !transaction.reverse).filter(is_retry).max_by_key(|promise| promise.waited())
+}
+
+/// Nanoseconds that an operation took: the latency, and before that the time since the first call that the server refused.
+pub(crate) fn operation_time(transaction: &Transaction) -> Option<u64> {
+    let waited = refused_before(transaction).and_then(Promise::waited).unwrap_or_default();
+    Some(transaction.latency()?.saturating_add(waited))
 }
 
 /// The operation, and the name of the file if the RPC has the name.

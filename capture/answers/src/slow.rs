@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use rpcrdma_dissector::{
-    Files, KernelTimes, NotTimed, Phase, Phases, Recovery, RpcParts, TimeOut, Transaction, WayBounds, WitnessedRpc,
+    Files, KernelTimes, NotTimed, Phase, Phases, Promise, Recovery, RpcParts, TimeOut, Transaction, WayBounds,
+    WitnessedRpc,
 };
 
 use crate::called::{called_within, ended};
@@ -15,6 +16,7 @@ use crate::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::format::number::Milliseconds;
 use crate::format::screen::Screen;
 use crate::format::time::ShownTimes;
+use crate::promises::{operation_time, refused, refused_before};
 use crate::tries;
 
 /// Columns of a line, where the terminal has no more.
@@ -48,7 +50,7 @@ pub struct Slowest {
     pub unanswered: u64,
 }
 
-/// One slow RPC. Of several with the same latency, the first counts as the slowest.
+/// One slow RPC. Of several that took the same time, the first counts as the slowest.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Slow {
     latency: u64,
@@ -73,7 +75,7 @@ impl Slowest {
         show: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
     ) -> io::Result<()> {
         self.unanswered += u64::from(transaction.reply.is_none());
-        let Some(latency) = transaction.latency() else { return Ok(()) };
+        let Some(latency) = operation_time(transaction) else { return Ok(()) };
         self.answered += 1;
         let is_full = self.kept.len() >= self.most;
         let is_slower = self.kept.peek().is_none_or(|Reverse(fastest)| latency > fastest.latency);
@@ -151,7 +153,7 @@ pub(crate) fn columns<'a>(screen: Screen, times: ShownTimes) -> [Column<SlowLine
         Column {
             report_heading: "latency",
             gap: 2,
-            ..Column::number("ms", &["latency_ns"], 9, Unit::ExactTime, |row| row.transaction.latency().into())
+            ..Column::number("ms", &["latency_ns"], 9, Unit::ExactTime, |row| operation_time(row.transaction).into())
         },
         Column::left("phases", &["phases"], BAR, CHUNK, |row, _, text| {
             text.push_str(&row.transaction.phases.as_ref().map(bar).unwrap_or_default());
@@ -229,6 +231,7 @@ pub fn lines(
     };
     sentences.extend(transaction.kernel.as_deref().and_then(kernel_times));
     sentences.extend(divided(transaction));
+    sentences.extend(refused_before(transaction).map(|promise| since_refused(promise, transaction)));
     sentences.extend(before(transaction));
     let began = transaction.began.filter(|_| !shows(screen, WITH_TIME));
     let began = began.and_then(|began| times.clock_if_shown(began.time));
@@ -309,6 +312,12 @@ pub(super) fn divided(transaction: &Transaction) -> Option<String> {
     let ways = if ways.is_empty() { String::new() } else { format!(" ({})", ways.join(", ")) };
     let [requester, network, responder] = [requester, network, responder].map(|time| Milliseconds(*time));
     Some(format!("both ends: network {network} ms{ways}, {to} {responder} ms, {from} {requester} ms"))
+}
+
+/// The refusals before an operation succeeded, and what the last call took.
+fn since_refused(promise: &Promise, transaction: &Transaction) -> String {
+    let last = Milliseconds(transaction.latency().unwrap_or_default());
+    format!("{} since frame {}; the last call took {last} ms", refused(promise), promise.call.frame)
 }
 
 /// Returns the state before the call: no credit, for long enough to tell.

@@ -40,6 +40,8 @@ contains the round trip to the server; at the server, it is the server's own tim
 client contain the round trip to the client. --captured-at names the capture point. Without it, a
 line below names the point if acknowledgements show it: those of one end, even the fastest, come
 much later than those of the other. Otherwise any phase may contain the network.
+An operation that the server refused for now (NFS4ERR_DELAY, NFS4ERR_GRACE) counts from its first
+call: another line says how often it was refused. --json has that time as keeps.waited_ns.
 Calls without a reply are left out.
 A terminal of 100 columns or more also shows when the call was sent, of 120 the name of the file,
 of 150 client and server.";

@@ -596,3 +596,28 @@ fn a_flag_ends_only_the_recall_it_is_about() {
         assert_eq!(open(&frames), expected, "{before:x} {after:x} {recalls}");
     }
 }
+
+#[test]
+fn slow_ranks_an_operation_by_the_time_since_its_first_call() {
+    let file = written("slow_operations", &in_grace());
+    let output = run(&["slow", "--quiet", "--top", "1", &file]);
+    let told = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("6600.100") && told.contains("refused 6 times (NFS4ERR_GRACE) since frame"), "{told}");
+    assert!(told.contains("the last call took 0.100 ms"), "{told}");
+    let output = run(&["report", "--quiet", &file, "-o", "-"]);
+    assert!(stdout(&output).contains("took 6.60 s (refused 6 times (NFS4ERR_GRACE) since frame"));
+}
+
+#[test]
+fn fields_of_copies_are_in_the_tree() {
+    let output = run(&["decode", "-v", "--quiet", &crate::situations::path("copy_offloaded")]);
+    let tree = stdout(&output);
+    for text in [
+        "cr_synchronous false, cr_consecutive true, wr_count 0, committed UNSTABLE4; CB_OFFLOAD will have stateid 000000010000000700000007",
+        "coa_status 0, copied 1,048,576, committed FILE_SYNC4",
+    ] {
+        assert!(tree.contains(text), "{text}");
+    }
+    let output = run(&["decode", "-v", "--quiet", &crate::situations::path("copy_unfinished")]);
+    assert!(stdout(&output).contains("osr_count 4,096, not complete"));
+}

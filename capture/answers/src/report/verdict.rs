@@ -9,6 +9,7 @@ use crate::diagnosis::SelectedRpcs;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped};
 use crate::gaps::Gap;
+use crate::promises::{operation_time, refused, refused_before};
 use crate::slow::longest;
 use crate::stats::text::twice;
 
@@ -25,7 +26,7 @@ pub(super) struct SlowestOne {
     called: String,
     /// Name of the file of the RPC.
     file: Option<String>,
-    /// The phase that took longest.
+    /// The phase that took longest, or the refusals before the call.
     longest: Option<String>,
 }
 
@@ -36,7 +37,7 @@ impl SlowestOne {
         transaction: &Transaction,
         file: impl FnOnce() -> Option<String>,
     ) {
-        let Some(latency) = transaction.latency() else { return };
+        let Some(latency) = operation_time(transaction) else { return };
         if slowest.as_ref().is_some_and(|slowest| slowest.latency >= latency) {
             return;
         }
@@ -45,7 +46,10 @@ impl SlowestOne {
             frame: transaction.call.as_ref().map(|call| call.stamp.frame),
             called: called_within(CALLED, transaction),
             file: file(),
-            longest: transaction.phases.as_ref().ok().map(|phases| longest(phases, transaction)),
+            longest: match refused_before(transaction) {
+                Some(promise) => Some(format!("{} since frame {}", refused(promise), promise.call.frame)),
+                None => transaction.phases.as_ref().ok().map(|phases| longest(phases, transaction)),
+            },
         });
     }
 }
