@@ -10,7 +10,8 @@ use rpcrdma_answers::transactions::TransactionObject;
 use rpcrdma_dissector::{Config, Event, Events, Files, Transaction};
 
 /// Makes a trace of any text.
-const FIRST_LINE: &[u8] = b"nfsd-1 [000] ..... 1.000000: svc_process: addr=192.0.2.2 xid=0x1 service=nfsd vers=4 proc=NULL\n";
+const FIRST_LINE: &[u8] =
+    b"nfsd-1 [000] ..... 1.000000: svc_process: addr=192.0.2.2 xid=0x1 service=nfsd vers=4 proc=NULL\n";
 
 /// For any text after the first line of a trace: no more RPCs come out than lines went in, each with times that agree, and the
 /// answers can be written. The lines before the last one show no RPC more than all lines.

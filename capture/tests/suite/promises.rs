@@ -598,7 +598,7 @@ fn a_flag_ends_only_the_recall_it_is_about() {
 }
 
 #[test]
-fn slow_ranks_an_operation_by_the_time_since_its_first_call() {
+fn slow_ranks_operations_by_the_time_since_the_first_call() {
     let file = written("slow_operations", &in_grace());
     let output = run(&["slow", "--quiet", "--top", "1", &file]);
     let told = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");

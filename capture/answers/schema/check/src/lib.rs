@@ -50,6 +50,7 @@ const UNUSED: &[(&str, &str)] = &[
     ("address_move.", "no address moved"),
     ("connection.rejection_reason", "no request over InfiniBand was refused"),
     ("connection.terms.server.retries", "a server does not state a number of retries"),
+    ("lost_between.", "no packet was lost between the captures of both ends"),
     ("header.", "what a message has, and messages have all of it; the dump here has little"),
     ("diagnosis.causes.client", "one client in each capture"),
     ("diagnosis.causes.user", "one user in each capture"),
@@ -87,8 +88,8 @@ fn shipped(name: &str) -> String {
     repository().join(format!("testdata/captures/{name}.pcap")).display().to_string()
 }
 
-/// The captures of the repository, and the captures of the fuzz corpus.
-fn captures() -> Vec<String> {
+/// The captures of the repository, and the captures of the fuzz corpus; kernel traces, and captures of both ends.
+fn captures() -> Vec<Vec<String>> {
     let data = repository().join("testdata");
     let folders = [data.join("captures"), data.join("corpus/frames")];
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
@@ -96,12 +97,15 @@ fn captures() -> Vec<String> {
     files.retain(|file| file.contains(".pcap"));
     let situations = ["tries", "session_slots", "session_status", "grace", "copy_offloaded", "copy_unfinished"];
     files.extend(situations.map(|name| shipped(&format!("situations/{name}"))));
+    files.extend(["client", "server"].map(|end| data.join(format!("traces/{end}.trace.gz")).display().to_string()));
     files.sort();
-    files
+    let both_ends = ["network_requester", "network_responder"].map(shipped);
+    files.into_iter().map(|file| vec![file]).chain([both_ends.to_vec()]).collect()
 }
 
-/// The records that each command prints for a capture.
-fn records(path: &str) -> Vec<Value> {
+/// The records that each command prints for the files of a capture.
+fn records(files: &[String]) -> Vec<Value> {
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let mut records = Vec::new();
     for command in [
         &["diagnose"][..],
@@ -119,11 +123,11 @@ fn records(path: &str) -> Vec<Value> {
         &["stats", "--interval", "1s"],
         &["check", "--verify-crc"],
     ] {
-        records.extend(run(&[command, &["--json", path]].concat()));
+        records.extend(run(&[command, &["--json"], &files].concat()));
     }
     let xid = records.iter().find(|record| record["type"] == "event").or(records.first());
     if let Some(xid) = xid.and_then(|record| record["rdma_xid"].as_str()) {
-        records.extend(run(&["explain", "--xid", xid, "--json", path]));
+        records.extend(run(&[&["explain", "--xid", xid, "--json"], &files[..]].concat()));
     }
     records
 }
@@ -195,7 +199,7 @@ fn every_record_fits_its_schema_and_every_field_occurs() {
         assert!(faults.is_empty(), "{faults:?}: {record}");
         use_fields(record, name, &mut unused);
     };
-    captures().iter().flat_map(|path| records(path)).for_each(|record| check(&record));
+    captures().iter().flat_map(|files| records(files)).for_each(|record| check(&record));
     others().iter().for_each(&mut check);
     assert!(known > 300, "{known} fields");
     let unexplained = |path: &&String| !UNUSED.iter().any(|(begins, _)| path.starts_with(begins));

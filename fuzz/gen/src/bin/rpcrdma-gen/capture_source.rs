@@ -7,7 +7,7 @@ use rpcrdma::error;
 use rpcrdma::rules::{self, Exchange, Finding, Sent, SentV2};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2};
-use rpcrdma_dissector::{Capture, Captured, Config, Dialect, Direction, Events};
+use rpcrdma_dissector::{Capture, Captured, Config, Dialect, Events, MessageDirection};
 use rpcrdma_gen::{Base, Format, Message, Role};
 
 /// The valid Calls or Replies in a capture, one of each shape: two of the same shape have the same cases.
@@ -73,7 +73,7 @@ fn shape(message: &Message) -> MessageShape {
 
 /// The message, if sent as a Call or Reply and valid by all rules.
 fn valid(format: Format, role: Role, send: &rpcrdma_dissector::Message) -> Option<Message> {
-    let direction = if role == Role::Call { Direction::Call } else { Direction::Reply };
+    let direction = if role == Role::Call { MessageDirection::Call } else { MessageDirection::Reply };
     let is_of_role = send.rpc.as_ref().is_some_and(|rpc| rpc.direction == direction);
     let message = rpcrdma_gen::read(format, role, &send.octets).filter(|_| is_of_role)?;
     let mut is_valid = true;
