@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rpcrdma_dissector::{Capture, SamePackets, SecondFile, Time, first_frame, in_order, recognise};
+use rpcrdma_dissector::{
+    Capture, FirstFrame, SamePackets, SecondFile, Time, TimeBase, first_frame, in_order, recognise,
+};
 
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
@@ -32,6 +34,8 @@ pub(crate) struct Inputs {
     second: Option<SecondFile>,
     /// True if both files hold the same packets, and are read one after the other nevertheless.
     are_copies: bool,
+    /// The first kernel trace.
+    pub(crate) trace: Option<PathBuf>,
 }
 
 impl Inputs {
@@ -43,11 +47,15 @@ impl Inputs {
     /// If a file is unreadable; errors of all unreadable files but the last were printed.
     pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let (mut files, mut length, mut failed, mut only) = (Vec::new(), 0, None, None);
+        let mut trace = None;
         for path in paths {
             match look(path) {
                 Ok(Looked { octets, first, file }) => {
                     length += octets;
-                    files.push((path.clone(), first));
+                    if first.is_some_and(|first| first.time_base == TimeBase::Boot) {
+                        trace.get_or_insert_with(|| path.clone());
+                    }
+                    files.push((path.clone(), first.map(|first| first.time)));
                     only = file.filter(|_| paths.len() == 1);
                 }
                 Err(reason) => {
@@ -59,12 +67,17 @@ impl Inputs {
             return Err(Failure::Said(reason));
         }
         let reordered = in_order(&mut files);
-        Ok(Self { files, only, length, reordered, second: None, are_copies: false })
+        Ok(Self { files, only, length, reordered, second: None, are_copies: false, trace })
     }
 
     /// Returns true if one input is a stream.
     pub(crate) fn are_live(&self) -> bool {
         self.files.iter().any(|(path, _)| is_stream(path))
+    }
+
+    /// Returns true if there are several, a kernel trace among them.
+    pub(crate) fn join_traces(&self) -> bool {
+        self.trace.is_some() && self.files.len() > 1
     }
 
     /// Time of the first frame, if that is known already.
@@ -157,7 +170,7 @@ pub(crate) struct SecondInput {
 #[derive(Default)]
 struct Looked {
     octets: u64,
-    first: Option<Time>,
+    first: Option<FirstFrame>,
     /// The file, open at the beginning; a stream is opened later.
     file: Option<File>,
 }

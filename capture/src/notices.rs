@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rpcrdma_answers::format::date::time_range;
 use rpcrdma_answers::format::number::{counted, duration, times};
-use rpcrdma_answers::gaps::{Gap, Gaps, lost_events};
+use rpcrdma_answers::gaps::{Gap, Gaps, lost_events, trace_clocks};
 use rpcrdma_answers::selection::{NamedRpc, SpanningRpcs, Window};
 use rpcrdma_answers::stats::{REORDER, by_two_clocks, sorted_frames, twice};
 use rpcrdma_answers::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
@@ -363,6 +363,7 @@ impl Notices {
                  example with mergecap"
             ),
         );
+        trace_clocks(summary).into_iter().for_each(|text| say(1, Weight::Remark, text));
         say(summary.clock.count, Weight::Remark, clock(summary.clock));
         say(self.gaps.two_clocks, Weight::Remark, by_two_clocks(self.gaps.two_clocks));
         sorted_frames(summary.clock.sorted).into_iter().for_each(|text| say(1, Weight::Remark, text));
@@ -436,7 +437,7 @@ impl Notices {
             let length = Time(last.0.saturating_sub(first.0));
             text.push_str(&format!(
                 "; the capture runs from {} (+{length})",
-                time_range(summary.time_base(), first.0, last.0)
+                time_range(summary.time_base, first.0, last.0)
             ));
         }
         text

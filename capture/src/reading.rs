@@ -97,15 +97,20 @@ impl Batches {
             let mut taken = Ok(());
             match capture.next() {
                 Some(Ok(frame)) => {
-                    // Text shows the times of a trace as the trace does.
-                    first.get_or_insert(if frame.time_base() == TimeBase::Boot { Time(0) } else { frame.time });
+                    // Text shows the times of a trace as the trace does. Those of packets behind it count from the first packet.
+                    let is_trace = frame.time_base() == TimeBase::Boot;
+                    match first {
+                        None => first = Some(if is_trace { Time::default() } else { frame.time }),
+                        Some(Time(0)) if !is_trace => first = Some(frame.time),
+                        Some(_) => {}
+                    }
                     if keep {
                         taken = self.lock().keep(&frame, first);
                     }
                     if let Some(second) = &mut second {
                         second.frame(&frame);
                     }
-                    let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
+                    let overlaps = !is_trace && dissector.summary().last.is_some_and(|last| frame.time < last);
                     dissector.frame(&frame);
                     if capture.files().begun() > begun {
                         begun = capture.files().begun();

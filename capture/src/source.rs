@@ -171,7 +171,11 @@ impl<'a> InputSource<'a> {
     }
 
     fn read_to(&mut self, mut config: Config, show: Show, take: &mut Take<'_>) -> Result<Done, Failure> {
+        if let Some(trace) = self.inputs.trace.as_ref().filter(|_| show.frames) {
+            return Err(Failure::Said(format!("{}: a kernel trace, which holds no packets", trace.display())));
+        }
         let input = self.filters.input;
+        config.joins_traces = self.inputs.join_traces();
         config.verify_crc = input.verify_crc;
         config.v2_family = input.v2_family.map(Into::into);
         config.captured_at = input.captured_at.map(Into::into);

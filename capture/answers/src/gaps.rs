@@ -4,7 +4,9 @@ use core::fmt;
 use std::borrow::Cow;
 
 use rpcrdma_dissector::link::Other;
-use rpcrdma_dissector::{Address, Captured, Event, RECORD_EVENTS, Report, Side, Summary};
+use rpcrdma_dissector::{Address, Captured, Event, RECORD_EVENTS, Report, Side, Summary, TraceClock};
+
+use crate::format::number::{counted, duration};
 
 /// The most connections with a missing direction that are listed.
 const LISTED: usize = 100;
@@ -219,6 +221,21 @@ pub fn lost_events(summary: &Summary) -> Option<String> {
             "{events} lost by the ring buffers of the kernel: record with larger ones (trace-cmd record -b KILOBYTES)"
         )
     })
+}
+
+/// Sentences about the clocks of kernel traces beside the clock of the packets, without a full stop.
+#[must_use]
+pub fn trace_clocks(summary: &Summary) -> Vec<String> {
+    let clocks = summary.trace.map(|trace| trace.clocks).unwrap_or_default();
+    let named = [("client", clocks.client), ("server", clocks.server)];
+    let line = |(name, clock): (&str, Option<TraceClock>)| {
+        let clock = clock?;
+        let (rpcs, uncertainty) = (counted(clock.rpcs, "RPC"), duration(clock.uncertainty()));
+        Some(format!(
+            "the clock of the {name}'s trace was aligned with that of the packets by {rpcs}, to within {uncertainty}"
+        ))
+    };
+    named.into_iter().filter_map(line).collect()
 }
 
 /// The packets whose checksum is wrong, if these were left out and that may be why no message is left.

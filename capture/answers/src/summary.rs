@@ -178,7 +178,7 @@ impl CaptureSummary {
         Self {
             frames: summary.frames,
             octets: summary.octets,
-            time_base: summary.time_base(),
+            time_base: summary.time_base,
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
             trace: summary.trace.map(TraceStatistics::new),

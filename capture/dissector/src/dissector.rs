@@ -62,6 +62,9 @@ pub struct Config {
     /// Join the tries of an RPC: a call that the client makes again on another connection is one RPC with the call before. Without this,
     /// each try is an RPC.
     pub joins_tries: bool,
+    /// Join the RPCs of kernel traces with those of packets, and of other traces, by XID. The traces come before the packets; RPCs of
+    /// traces are given with their packets, or at the end.
+    pub joins_traces: bool,
     /// The most octets of memory for what waits: calls and their chunk data for replies, packets for earlier packets.
     pub memory: usize,
     /// Report more than is printed: which connections were recognised, what the capture missed, how memory was misused,
@@ -110,6 +113,7 @@ impl Default for Config {
             ports: vec![NFS_RDMA_PORT],
             transactions: true,
             joins_tries: true,
+            joins_traces: false,
             memory: 256 << 20,
             operations: false,
             recovery: false,
@@ -149,6 +153,8 @@ pub struct Summary {
     pub segments: u64,
     /// Their FPDUs whose CRC is in force and wrong, whether or not these are left out.
     pub bad_crc: u64,
+    /// Beginning of the times: the boot of a kernel if the capture holds kernel traces and no packets.
+    pub time_base: TimeBase,
     /// Time of the first frame.
     pub first: Option<Time>,
     /// Time of the last frame.
@@ -197,15 +203,6 @@ pub struct WitnessSummary {
 }
 
 impl Summary {
-    /// Returns the beginning of the times of the capture.
-    #[must_use]
-    pub const fn time_base(&self) -> TimeBase {
-        match self.trace {
-            Some(_) => TimeBase::Boot,
-            None => TimeBase::Utc,
-        }
-    }
-
     /// Returns the end of the capture, or of the part that was read.
     #[must_use]
     pub fn capture_end(&self) -> CaptureEnd {
@@ -279,13 +276,17 @@ impl Dissector {
         summary.frames += 1;
         summary.octets += frame.data.len() as u64;
         summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
+        if frame.link == LinkType::KERNEL_TRACE {
+            return self.trace_line(frame);
+        }
+        if summary.time_base == TimeBase::Boot {
+            // The times of packets count, not those of the traces before.
+            (summary.first, summary.time_base) = (None, TimeBase::Utc);
+        }
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
         if self.state.set_backs.frame(frame.number, frame.time) {
             summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
-        }
-        if frame.link == LinkType::KERNEL_TRACE {
-            return self.trace_line(frame);
         }
         let known = self.state.events.len();
         let ObservedFrame { content, network, observation, session } = link::observe_frame(frame);
@@ -335,6 +336,13 @@ impl Dissector {
 
     #[inline(never)]
     fn trace_line(&mut self, frame: &Frame<'_>) {
+        let summary = &mut self.state.summary;
+        let has_packets = summary.first.is_some() && summary.time_base == TimeBase::Utc;
+        if !has_packets {
+            summary.time_base = TimeBase::Boot;
+            summary.first = Some(summary.first.map_or(frame.time, |first| first.min(frame.time)));
+            summary.last = summary.last.max(Some(frame.time));
+        }
         let traces = self.traces.get_or_insert_default();
         traces.take_line(frame, &mut self.state.trace_output());
         self.state.summary.trace = Some(traces.counts());
@@ -453,7 +461,12 @@ impl Dissector {
         let DissectorState { events, promises, is_finished, .. } = &mut self.state;
         let mut event = events.pop_front();
         match &mut event {
-            Some(Event::Transaction(transaction)) => promises.take_rpc(transaction),
+            Some(Event::Transaction(transaction)) => {
+                if let Some(traces) = self.traces.as_mut().filter(|_| transaction.kernel.is_none()) {
+                    traces.join(transaction);
+                }
+                promises.take_rpc(transaction);
+            }
             Some(Event::Connection(report)) => promises.note_gaps(report),
             None if *is_finished => return promises.release_open().map(Event::Promise),
             _ => {}
@@ -553,7 +566,8 @@ impl DissectorState {
     }
 
     const fn trace_output(&mut self) -> TraceOutput<'_> {
-        TraceOutput { last_number: &mut self.last_number, events: &mut self.events }
+        let is_joined = self.config.joins_traces;
+        TraceOutput { is_joined, last_number: &mut self.last_number, events: &mut self.events }
     }
 
     fn context(&mut self) -> Context<'_> {

@@ -80,7 +80,7 @@ pub use event::{
 };
 pub use events::Events;
 pub use file::{
-    Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, RECORD_EVENTS, Reader, Time, TimeBase,
+    Capture, ClockSteps, FileError, Files, FirstFrame, Frame, LinkType, Problem, RECORD_EVENTS, Reader, Time, TimeBase,
     first_frame, in_order,
 };
 pub use input::calendar::CalendarDate;
@@ -114,5 +114,5 @@ pub use rpc::tries::{Execution, Tries, Try, TryDisconnection, TryEnd};
 pub use rpc::waiting::{Delivery, LastStep, Owed, OwedUnknown, PacketRefusal, Step, WaitEnd, Waiting};
 /// Types of the codec appear in signatures here.
 pub use rpcrdma;
-pub use trace::TraceCounts;
+pub use trace::{TraceClock, TraceClocks, TraceCounts};
 pub use witness::{SamePackets, SecondFile, SecondWitness, recognise};

@@ -58,7 +58,7 @@ fn traces_and_packets_show_the_same_rpcs() {
         assert_eq!((at_client.read_octets, at_server.read_octets), (rpc.read_octets, rpc.read_octets), "{xid:#x}");
         assert_eq!(at_server.write_octets, rpc.write_octets, "{xid:#x}");
     }
-    assert_eq!(client.summary.time_base(), TimeBase::Boot);
+    assert_eq!(client.summary.time_base, TimeBase::Boot);
     assert_eq!(client.summary.trace.unwrap().lost, 0);
 }
 
@@ -261,4 +261,56 @@ fn lost_events_are_a_reason_for_the_exit_status() {
     assert!(stderr(&output).contains(expected) && output.status.code() == Some(1), "{}", stderr(&output));
     assert!(stdout(&output).contains("events lost by the ring buffers of the kernel: 12"), "{}", stdout(&output));
     std::fs::remove_file(&path).unwrap();
+}
+
+/// The packets were captured between the two machines, on a third.
+#[test]
+fn traces_add_the_times_of_kernels_to_packets() {
+    let all = records(&["transactions", "-q", "--json", CLIENT, PACKETS, SERVER]);
+    let alone = records(&["transactions", "-q", "--json", PACKETS]);
+    let (end, rpcs) = all.split_last().unwrap();
+    assert_eq!((rpcs.len(), alone.len()), (58, 59));
+    for (joined, alone) in rpcs.iter().zip(&alone) {
+        let xid = &alone["rdma_xid"];
+        for field in ["rdma_xid", "connection", "time_ns", "latency_ns", "phases", "operations", "call"] {
+            assert_eq!(joined[field], alone[field], "{xid} {field}");
+        }
+        let kernel = &joined["kernel"];
+        assert!(kernel["queue_ns"].is_u64() && kernel["execution_ns"].is_u64(), "{joined}");
+        assert_eq!(kernel["without_packets"], false, "{xid}");
+    }
+    let write = rpcs.iter().find(|record| record["rdma_xid"] == "0xd78c23f1").unwrap();
+    let times = ["queue_ns", "registration_ns", "rdma_read_ns", "file_system_ns"]
+        .map(|name| write["kernel"][name].as_u64().unwrap());
+    assert_eq!(times, [16_846_000, 16_458_000, 2_352_257_000, 3_880_000]);
+    // Each RPC bounds both clocks: what is left is the way through the network, and the time until the machines notice.
+    let capture = &end["captures"][0];
+    assert_eq!(capture["time_base"], "utc");
+    for clock in ["client_clock", "server_clock"] {
+        let clock = &capture["trace"][clock];
+        assert_eq!(clock["rpcs"], 58, "{clock}");
+        assert!(clock["uncertainty_ns"].as_u64().unwrap() < 2_000_000, "{clock}");
+    }
+}
+
+#[test]
+fn two_traces_show_what_the_network_took() {
+    let all = records(&["transactions", "-q", "--json", SERVER, CLIENT]);
+    assert_eq!(all.len(), 59);
+    let late = all.iter().find(|record| record["rdma_xid"] == "0xd88c23f1").unwrap();
+    assert_eq!((&late["latency_ns"], &late["kernel"]["served_ns"]), (&2_306_456_000_u64.into(), &38_005_000.into()));
+    let output = run(&["diagnose", "-q", SERVER, CLIENT]);
+    let text = in_a_row(stdout(&output));
+    let write = "NFSv4 WRITE in frame 6830, which took 2.31 s: the server had the call for 38 ms.";
+    assert!(text.contains("Replies came late (network:") && text.contains(write), "{text}");
+}
+
+#[test]
+fn a_trace_is_no_source_of_packets() {
+    for command in ["annotate", "anonymize"] {
+        let path = std::env::temp_dir().join(format!("rpcrdma-no-packets-{}.pcap", std::process::id()));
+        let output = run(&[command, "-q", SERVER, "-o", path.to_str().unwrap()]);
+        assert!(stderr(&output).contains("a kernel trace, which holds no packets"), "{command}: {}", stderr(&output));
+        assert!(output.status.code() == Some(2) && !path.exists(), "{command}");
+    }
 }

@@ -451,8 +451,8 @@ pub static CAUSES: [CauseRule; 46] = [
         cause: Cause::RepliesLate,
         name: "replies-late",
         title: "Replies came late",
-        condition: "a trace of the client shows replies that came as long after their calls, neither packets nor a trace of the server show \
-                    why, and these times are 20 % of the waiting time",
+        condition: "a trace of the client shows replies that came as long after their calls, beyond the time that a trace of the server has \
+                    for them, no packets show why, and these times are 20 % of the waiting time",
     },
     CauseRule {
         cause: Cause::SlowTransfer,

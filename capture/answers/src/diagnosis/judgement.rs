@@ -93,7 +93,7 @@ impl Judgement<'_> {
         command: &str,
     ) -> DiagnosedCause {
         DiagnosedCause {
-            time_base: self.summary.time_base(),
+            time_base: self.summary.time_base,
             cause: cause.name(),
             title: cause.rule().title,
             owner: owner.map(CauseOwner::name),

@@ -11,6 +11,17 @@ impl Judgement<'_> {
     /// The causes from kernel traces.
     pub(super) fn kernel_causes(&self) -> [Option<DiagnosedCause>; 7] {
         let waits = &self.waits.kernel;
+        let (late_owner, why_late) = match waits.unserved {
+            0 => (
+                Some(CauseOwner::Network),
+                "That is beyond the time that the server had the calls, as its trace shows: packets were lost on the way, or came late.",
+            ),
+            _ => (
+                None,
+                "A trace of the client does not show whether the server or the network took the time: record a trace of the server, or \
+                 packets, at the same time.",
+            ),
+        };
         [
             self.completion_errors(),
             self.lost_connections(),
@@ -44,14 +55,7 @@ impl Judgement<'_> {
                 "for a thread of the server",
                 "All threads of nfsd were busy, or the processor was: /proc/fs/nfsd/threads sets their number.",
             ),
-            self.traced(
-                Cause::RepliesLate,
-                None,
-                &waits.replies,
-                "for a reply",
-                "A trace of the client does not show whether the server or the network took the time: record a trace of the server, or \
-                 packets, at the same time.",
-            ),
+            self.traced(Cause::RepliesLate, late_owner, &waits.replies, "for a reply", why_late),
         ]
     }
 

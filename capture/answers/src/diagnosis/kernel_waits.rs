@@ -21,9 +21,8 @@ pub(super) struct KernelWaits {
     pub(super) replies: Tally,
     /// Nanoseconds before calls, beyond the waits for credits and slots.
     pub(super) before_calls: u64,
-    /// RPCs in traces of clients, and of servers.
-    pub(super) at_clients: u64,
-    pub(super) at_servers: u64,
+    /// RPCs in `replies` of which no trace shows how long the server had them.
+    pub(super) unserved: u64,
 }
 
 impl KernelWaits {
@@ -36,10 +35,6 @@ impl KernelWaits {
         causes: &mut RpcCauses,
     ) {
         let Some(times) = transaction.kernel.as_deref() else { return };
-        let is_at_server = times.server_queue.is_some() || times.execution.is_some() || transaction.phases.is_ok();
-        let is_at_client = times.transmissions > 0 || times.round_trip.is_some();
-        self.at_clients += u64::from(is_at_client);
-        self.at_servers += u64::from(is_at_server);
         let waited = transaction.credit_wait.unwrap_or_default()
             + transaction.slot_wait.and_then(Result::ok).unwrap_or_default();
         let registration = times.registration.unwrap_or_default();
@@ -51,17 +46,22 @@ impl KernelWaits {
         let server_queue = times.server_queue.unwrap_or_default();
         let latency = transaction.latency().unwrap_or_default();
         let moved = transaction.read_octets.saturating_mul(PER_OCTET);
-        let own =
-            if is_at_server && transaction.phases.is_ok() { latency.saturating_sub(read + server_queue) } else { 0 };
-        let replies = if is_at_server { 0 } else { latency };
-        let executed = || execution(times);
+        // If RDMA Reads were not recorded, nothing tells them from the server's own time.
+        let is_divided = times.rdma_read.is_some() || transaction.read_octets == 0;
+        let served = times.served.filter(|_| is_divided).unwrap_or_default();
+        let own = served.saturating_sub(read + server_queue);
+        // Time at the server is not that of the network.
+        let replies = if times.is_at_client { latency.saturating_sub(times.served.unwrap_or_default()) } else { 0 };
+        self.unserved += u64::from(packetless(replies) >= SLOW && times.served.is_none());
+        let at_server = || times.served.map(|served| format!("the server had the call for {}", duration(served)));
+        let (executed, served) = (|| execution(times), || at_server().unwrap_or_default());
         let amounts: [(&mut Tally, u64, Cause, &dyn Fn() -> String); 6] = [
             (&mut self.rdma_read, packetless(read.saturating_sub(moved)), Cause::RdmaReadSlow, &executed),
             (&mut self.registration, registration, Cause::Registration, &String::new),
             (&mut self.client_queue, queue.saturating_sub(registration), Cause::ClientQueue, &String::new),
             (&mut self.server_queue, packetless(server_queue), Cause::ServerQueue, &executed),
             (responder, packetless(own), Cause::ServerSlow, &executed),
-            (&mut self.replies, packetless(replies), Cause::RepliesLate, &String::new),
+            (&mut self.replies, packetless(replies), Cause::RepliesLate, &served),
         ];
         for (tally, amount, cause, waited_for) in amounts {
             if amount >= SLOW {

@@ -5,7 +5,7 @@ use rpcrdma_dissector::Time;
 use super::judgement::Judgement;
 use crate::format::line::sentence;
 use crate::format::number::{counted, duration, grouped};
-use crate::gaps::lost_events;
+use crate::gaps::{lost_events, trace_clocks};
 use crate::stats::{REORDER, sorted_frames};
 
 /// Words after the number of RPCs that ended with NFS4ERR_MOVED, if the client asked for no locations after them.
@@ -61,6 +61,7 @@ impl Judgement<'_> {
             line(facts.referrals.followed, "RPC", &facts.referrals.describe_followed(&summary.nfs_over_tcp)),
             line(facts.referrals.unfollowed(), "RPC", UNFOLLOWED),
         ];
-        lines.into_iter().flatten().collect()
+        let clocks = trace_clocks(summary).into_iter().map(|text| sentence(&text));
+        lines.into_iter().flatten().chain(clocks).collect()
     }
 }

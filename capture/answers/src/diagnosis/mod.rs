@@ -384,7 +384,7 @@ impl Diagnoser {
         Diagnosis {
             name,
             frames: summary.frames,
-            time_base: summary.time_base(),
+            time_base: summary.time_base,
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
             selection: None,

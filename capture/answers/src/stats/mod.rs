@@ -39,7 +39,8 @@ pub(crate) use record::named;
 pub use record::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, EndReport, Forms,
     InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, RejectedStatistics,
-    RpcStatistics, Statistics, StatusName, StatusStatistics, TraceStatistics, UnansweredStatistics,
+    RpcStatistics, Statistics, StatusName, StatusStatistics, TraceClockStatistics, TraceStatistics,
+    UnansweredStatistics,
 };
 pub use sessions::{MountFlag, MountServer, MountSession};
 pub use text::{REORDER, by_two_clocks, interval_heading, sorted_frames, twice};

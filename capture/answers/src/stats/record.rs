@@ -3,7 +3,9 @@
 use core::fmt::Display;
 
 use rpcrdma::private_data::Flags;
-use rpcrdma_dissector::{Carrier, ClockSteps, Counts, EndLatencies, Report, Side, Summary, TimeBase, TraceCounts};
+use rpcrdma_dissector::{
+    Carrier, ClockSteps, Counts, EndLatencies, Report, Side, Summary, TimeBase, TraceClock, TraceCounts,
+};
 
 use super::credits::{ConnectionCredits, CreditCounts, Inline};
 use super::histogram::Histogram;
@@ -128,12 +130,42 @@ pub struct TraceStatistics {
     pub lost_events: u64,
     /// RPCs that were left out because too many were in flight.
     pub rpcs_left_out: u64,
+    /// Clock of the trace of the client; null unless packets show RPCs of the trace too.
+    pub client_clock: Option<TraceClockStatistics>,
+    /// Clock of the trace of the server.
+    pub server_clock: Option<TraceClockStatistics>,
+}
+
+/// Clock of a kernel trace beside the clock of the packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct TraceClockStatistics {
+    /// Nanoseconds by which the clock of the packets is ahead.
+    pub offset_ns: i64,
+    /// Nanoseconds by which `offset_ns` may be wrong, in either direction.
+    pub uncertainty_ns: u64,
+    /// RPCs in both.
+    pub rpcs: u64,
+}
+
+impl TraceClockStatistics {
+    fn new(clock: TraceClock) -> Self {
+        Self { offset_ns: clock.offset(), uncertainty_ns: clock.uncertainty(), rpcs: clock.rpcs }
+    }
 }
 
 impl TraceStatistics {
-    pub(crate) const fn new(counts: TraceCounts) -> Self {
-        let TraceCounts { events, unused, lost, left_out, .. } = counts;
-        Self { events, unused_events: unused, lost_events: lost, rpcs_left_out: left_out }
+    pub(crate) fn new(counts: TraceCounts) -> Self {
+        let TraceCounts { events, unused, lost, left_out, clocks, .. } = counts;
+        Self {
+            events,
+            unused_events: unused,
+            lost_events: lost,
+            rpcs_left_out: left_out,
+            client_clock: clocks.client.map(TraceClockStatistics::new),
+            server_clock: clocks.server.map(TraceClockStatistics::new),
+        }
     }
 }
 
@@ -527,7 +559,7 @@ impl CaptureStatistics {
         Self {
             frames: summary.frames,
             octets: summary.octets,
-            time_base: summary.time_base(),
+            time_base: summary.time_base,
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
             duration_ns: duration.unwrap_or_default(),

@@ -24,11 +24,14 @@ const LINES: usize = 64;
 /// The most words between the CPU and the time.
 const WORDS: usize = 3;
 
+/// A line of a trace, with its event.
+pub(crate) type TraceLine<'a> = LineKind<TraceEvent<'a>>;
+
 /// A line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TraceLine<'a> {
+pub(crate) enum LineKind<Event> {
     /// An event.
-    Event(TraceEvent<'a>),
+    Event(Event),
     /// The ring buffer lost events; the number, if known.
     Lost(Option<u64>),
     /// A line that is no event: a heading, a comment, or a line of a call chain.
@@ -49,14 +52,23 @@ pub(crate) struct TraceEvent<'a> {
 }
 
 impl<'a> TraceLine<'a> {
-    /// Divides a line into its parts; `None` for a line that no trace has.
+    /// Divides a line into parts; `None` for a line that no trace has.
+    #[inline]
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        Self::of(line, TraceEvent::parse)
+    }
+}
+
+impl<Event> LineKind<Event> {
+    /// The kind of a line, whose event `read` reads.
+    #[inline]
+    fn of<'a>(line: &'a [u8], read: impl Fn(&'a [u8]) -> Option<Event>) -> Option<Self> {
         match line.first() {
             None | Some(b'\t') => return Some(Self::Comment),
             Some(b'#') => return Some(overwritten(line).map_or(Self::Comment, |count| Self::Lost(Some(count)))),
             Some(_) => {}
         }
-        match TraceEvent::parse(line) {
+        match read(line) {
             Some(event) => Some(Self::Event(event)),
             None => other_line(line),
         }
@@ -65,22 +77,16 @@ impl<'a> TraceLine<'a> {
 
 impl<'a> TraceEvent<'a> {
     fn parse(line: &'a [u8]) -> Option<Self> {
-        let mut from = 0;
-        loop {
-            let cpu = find_cpu(line, from)?;
-            from = cpu.end;
-            if let Some((time, rest)) = split_at_time(line.get(cpu.end..)?) {
-                let (name, fields) = split_name(rest);
-                return Some(Self { thread: line.get(..cpu.start)?.trim_ascii(), time, name, fields });
-            }
-        }
+        let LineStart { cpu, time, rest } = LineStart::find(line)?;
+        let (name, fields) = split_name(rest);
+        Some(Self { thread: line.get(..cpu.start)?.trim_ascii(), time, name, fields })
     }
 }
 
 /// Finds what may be the CPU, `[000]`, at `from` or later. The name of a thread may hold brackets too.
 fn find_cpu(line: &[u8], mut from: usize) -> Option<Range<usize>> {
     loop {
-        let open = from + line.get(from..)?.iter().position(|octet| *octet == b'[')?;
+        let open = from + find_octet::<b'['>(line.get(from..)?)?;
         let rest = line.get(open + 1..)?;
         let digits = rest.iter().take_while(|octet| octet.is_ascii_digit()).count();
         if digits > 0 && rest.get(digits) == Some(&b']') {
@@ -90,18 +96,35 @@ fn find_cpu(line: &[u8], mut from: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Finds the time behind the CPU, and behind the flags if there are any.
-fn split_at_time(mut rest: &[u8]) -> Option<(Time, &[u8])> {
-    for _ in 0..WORDS {
-        rest = rest.trim_ascii_start();
-        let end = rest.iter().position(|octet| *octet == b' ')?;
-        let (word, after) = rest.split_at_checked(end)?;
-        if let Some(time) = word.strip_suffix(b":").and_then(seconds) {
-            return Some((time, after.trim_ascii_start()));
+/// Place of the CPU in a line, the time behind, and the rest.
+struct LineStart<'a> {
+    cpu: Range<usize>,
+    time: Time,
+    rest: &'a [u8],
+}
+
+impl<'a> LineStart<'a> {
+    /// Finds the CPU and the time. Flags may stand between the two.
+    #[inline]
+    fn find(line: &'a [u8]) -> Option<Self> {
+        let mut from = 0;
+        loop {
+            let cpu = find_cpu(line, from)?;
+            from = cpu.end;
+            let mut rest = line.get(cpu.end..)?;
+            for _ in 0..WORDS {
+                rest = rest.trim_ascii_start();
+                let end = rest.iter().position(|octet| *octet == b' ')?;
+                let (word, after) = rest.split_at_checked(end)?;
+                if let [digits @ .., b':'] = word
+                    && let Some(time) = seconds(digits)
+                {
+                    return Some(Self { cpu, time, rest: after.trim_ascii_start() });
+                }
+                rest = after;
+            }
         }
-        rest = after;
     }
-    None
 }
 
 /// Reads seconds with a fraction of up to nine digits.
@@ -116,15 +139,18 @@ fn seconds(word: &[u8]) -> Option<Time> {
     Some(Time(decimal(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction)?))
 }
 
-/// Reads a decimal number, and nothing else.
+/// Reads a decimal number of up to 18 digits, and nothing else.
+#[inline]
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
+    let mut number = 0_u64;
+    for octet in digits {
+        let digit = octet.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
     }
-    digits.iter().try_fold(0_u64, |number, octet| {
-        let digit = octet.is_ascii_digit().then(|| u64::from(octet - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
+    (1..=18).contains(&digits.len()).then_some(number)
 }
 
 /// Divides the name of an event from its fields. `perf` puts the name of the subsystem in front.
@@ -153,19 +179,20 @@ fn overwritten(line: &[u8]) -> Option<u64> {
 }
 
 /// A line that holds no event.
-fn other_line(line: &[u8]) -> Option<TraceLine<'_>> {
+#[cold]
+fn other_line<Event>(line: &[u8]) -> Option<LineKind<Event>> {
     let text = line.trim_ascii();
     if text.is_empty() {
-        return Some(TraceLine::Comment);
+        return Some(LineKind::Comment);
     }
     let is_about_cpu = text.starts_with(b"CPU:");
     let tells_loss = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
     if is_about_cpu && (tells_loss(b"LOST") || tells_loss(b"DROPPED")) {
         let numbers = text.get(b"CPU:".len()..)?.split(|octet| !octet.is_ascii_digit());
-        return Some(TraceLine::Lost(numbers.filter_map(decimal).nth(1)));
+        return Some(LineKind::Lost(numbers.filter_map(decimal).nth(1)));
     }
     let starts: [&[u8]; 6] = [b"cpus=", b"version = ", b"CPU ", b"=>", b"CPU:", b"<stack trace>"];
-    starts.iter().any(|start| text.starts_with(start)).then_some(TraceLine::Comment)
+    starts.iter().any(|start| text.starts_with(start)).then_some(LineKind::Comment)
 }
 
 /// A trace that is read.
@@ -225,10 +252,10 @@ impl KernelTrace {
                 None => return Err(FileError::new(offset, Problem::EndsInside("a line"))),
             };
             let line = buffer.available().get(..end).unwrap_or_default();
-            let time = match TraceLine::parse(line) {
-                Some(TraceLine::Event(event)) => event.time,
-                Some(TraceLine::Lost(_)) => next_time(buffer.available()).unwrap_or(self.last),
-                Some(TraceLine::Comment) => {
+            let time = match LineKind::of(line, |line| LineStart::find(line).map(|start| start.time)) {
+                Some(LineKind::Event(time)) => time,
+                Some(LineKind::Lost(_)) => next_time(buffer.available()).unwrap_or(self.last),
+                Some(LineKind::Comment) => {
                     buffer.consume(end + usize::from(!self.is_inside_line));
                     self.skipped = self.skipped.saturating_add(1);
                     continue;
@@ -253,7 +280,7 @@ pub(super) fn is_heading(text: &[u8]) -> bool {
 /// Time of the first event in the text that is available.
 #[cold]
 fn next_time(text: &[u8]) -> Option<Time> {
-    text.split(|octet| *octet == b'\n').take(LINES).find_map(|line| TraceEvent::parse(line).map(|event| event.time))
+    text.split(|octet| *octet == b'\n').take(LINES).find_map(|line| LineStart::find(line).map(|start| start.time))
 }
 
 /// Returns the end of the line that begins at `from`; `None` if the file ends before, or the line is too long.
@@ -286,22 +313,27 @@ fn skip_line(buffer: &mut Buffer<'_>) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Returns the place of the first newline. Eight octets are examined at a time.
+/// Returns the place of the first newline.
 #[inline]
 fn find_newline(octets: &[u8]) -> Option<usize> {
+    find_octet::<b'\n'>(octets)
+}
+
+/// Returns the place of the first octet of a value. Eight octets are examined at a time.
+#[inline]
+fn find_octet<const WANTED: u8>(octets: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    const NEWLINES: u64 = u64::from_ne_bytes([b'\n'; 8]);
     let (words, rest) = octets.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        // An octet of the difference is 0 where the newline is.
-        let difference = u64::from_le_bytes(*word) ^ NEWLINES;
+        // An octet of the difference is 0 where the octet is.
+        let difference = u64::from_le_bytes(*word) ^ (ONES * WANTED as u64);
         let zeros = difference.wrapping_sub(ONES) & !difference & HIGH;
         if zeros != 0 {
             return Some(index * 8 + (zeros.trailing_zeros() / 8) as usize);
         }
     }
-    let place = rest.iter().position(|octet| *octet == b'\n')?;
+    let place = rest.iter().position(|octet| *octet == WANTED)?;
     Some(words.len() * 8 + place)
 }
 

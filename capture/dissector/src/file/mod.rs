@@ -31,5 +31,5 @@ pub(crate) use clock::{SET_BACK, SetBacks};
 pub use error::{FileError, Problem, RECORD_EVENTS};
 pub use frame::{Frame, LinkType, Time, TimeBase};
 pub(crate) use kernel_trace::{TraceEvent, TraceLine, decimal};
-pub use order::{first_frame, in_order};
+pub use order::{FirstFrame, first_frame, in_order};
 pub use reader::Reader;

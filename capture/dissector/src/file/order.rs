@@ -3,22 +3,33 @@
 use std::io::Read;
 
 use super::error::FileError;
-use super::frame::Time;
+use super::frame::{Time, TimeBase};
 use super::reader::Reader;
 
 /// Octets of a file that are read at a time to find the first frame.
 const BEGINNING: usize = 4 << 10;
 
-/// Returns the time of the first frame of a file, if there is one. Damage is reported when the file is read.
+/// First frame of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FirstFrame {
+    /// Time of the frame.
+    pub time: Time,
+    /// Beginning of the times of the file.
+    pub time_base: TimeBase,
+}
+
+/// Returns the first frame of a file, if there is one. Damage is reported when the file is read.
 ///
 /// # Errors
 /// If the file cannot be read, or is no capture.
-pub fn first_frame(file: impl Read + Send) -> Result<Option<Time>, FileError> {
+pub fn first_frame(file: impl Read + Send) -> Result<Option<FirstFrame>, FileError> {
     let mut reader = match Reader::with_capacity(BEGINNING, file) {
         Err(error) if error.is_damage() => return Ok(None),
         reader => reader?,
     };
-    Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
+    let first = reader.next().and_then(Result::ok);
+    Ok(first.map(|frame| FirstFrame { time: frame.time, time_base: frame.time_base() }))
 }
 
 /// Sorts the files whose first frame is known among their places. Returns true if the order has changed: sorted names

@@ -204,6 +204,10 @@ impl ClientTrace {
         let task = self.tasks.remove(&key)?;
         let xid = task.xid?;
         self.xids.remove(&xid);
+        // The tasks of mounts over TCP have the same events, but none of RDMA.
+        if task.posted.is_none() && task.replied.is_none() {
+            return None;
+        }
         Some(task.into_rpc(xid, self.client, end))
     }
 
@@ -294,6 +298,7 @@ impl Task {
             end,
             times: KernelTimes {
                 is_without_packets: true,
+                is_at_client: true,
                 queue: self.queue.or(waited),
                 registration: self.registration.or(has_chunks.then_some(0).filter(|_| posted.is_some())),
                 round_trip: self.round_trip,

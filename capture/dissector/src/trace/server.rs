@@ -281,6 +281,7 @@ impl ServedCall {
             end: WaitEnd::Capture,
             times: KernelTimes {
                 is_without_packets: true,
+                is_at_server: true,
                 server_queue: self.received.zip(self.decoded).map(|(from, to)| to.time.0.saturating_sub(from.time.0)),
                 served: latency,
                 rdma_read: self.read,
