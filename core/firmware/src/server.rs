@@ -79,7 +79,10 @@ impl Server {
     }
 
     /// Answers or refuses one of the calls.
-    pub(crate) fn answer(&mut self, random: &mut Random) -> Option<Result<responder::ReplyForm, responder::ReplyFault>> {
+    pub(crate) fn answer(
+        &mut self,
+        random: &mut Random,
+    ) -> Option<Result<responder::ReplyForm, responder::ReplyFault>> {
         let count = u32::try_from(self.delivered.len()).ok().filter(|count| *count > 0)?;
         let call = self.delivered.swap_remove(random.below(count) as usize);
         if random.once_in(30) {
