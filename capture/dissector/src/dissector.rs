@@ -458,12 +458,13 @@ impl Dissector {
 
     /// The next event.
     pub fn event(&mut self) -> Option<Event> {
-        let DissectorState { events, promises, is_finished, .. } = &mut self.state;
+        let DissectorState { events, promises, is_finished, summary, .. } = &mut self.state;
         let mut event = events.pop_front();
         match &mut event {
             Some(Event::Transaction(transaction)) => {
                 if let Some(traces) = self.traces.as_mut().filter(|_| transaction.kernel.is_none()) {
                     traces.join(transaction);
+                    summary.trace = Some(traces.counts());
                 }
                 promises.take_rpc(transaction);
             }

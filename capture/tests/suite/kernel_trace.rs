@@ -158,6 +158,7 @@ fn a_slow_rdma_read_is_not_the_server() {
 fn a_trace_of_a_client_accuses_no_end() {
     let text = diagnose(CLIENT);
     assert!(text.contains("Replies came late") && text.contains("record a trace of the server"), "{text}");
+    assert!(!text.contains(": ."), "{text}");
     let output = run(&["diagnose", "-q", "--json", CLIENT]);
     let diagnosis: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
     let causes: Vec<_> = diagnosis["causes"].as_array().unwrap().iter().collect();
@@ -289,7 +290,7 @@ fn traces_add_the_times_of_kernels_to_packets() {
     for clock in ["client_clock", "server_clock"] {
         let clock = &capture["trace"][clock];
         assert_eq!(clock["rpcs"], 58, "{clock}");
-        assert!(clock["uncertainty_ns"].as_u64().unwrap() < 2_000_000, "{clock}");
+        assert!(clock["uncertainty_ns"].as_u64().unwrap() < 5_000_000, "{clock}");
     }
 }
 
@@ -301,14 +302,14 @@ fn two_traces_show_what_the_network_took() {
     assert_eq!((&late["latency_ns"], &late["kernel"]["served_ns"]), (&2_306_456_000_u64.into(), &38_005_000.into()));
     let output = run(&["diagnose", "-q", SERVER, CLIENT]);
     let text = in_a_row(stdout(&output));
-    let write = "NFSv4 WRITE in frame 6830, which took 2.31 s: the server had the call for 38 ms.";
-    assert!(text.contains("Replies came late (network:") && text.contains(write), "{text}");
+    let write = "NFSv4 WRITE in frame 6830, which took 2.31 s: the server had the call for 38.0 ms.";
+    assert!(text.contains("Replies came late (the network:") && text.contains(write), "{text}");
 }
 
 #[test]
 fn a_trace_is_no_source_of_packets() {
     for command in ["annotate", "anonymize"] {
-        let path = std::env::temp_dir().join(format!("rpcrdma-no-packets-{}.pcap", std::process::id()));
+        let path = std::env::temp_dir().join(format!("rpcrdma-no-packets-{}.pcapng", std::process::id()));
         let output = run(&[command, "-q", SERVER, "-o", path.to_str().unwrap()]);
         assert!(stderr(&output).contains("a kernel trace, which holds no packets"), "{command}: {}", stderr(&output));
         assert!(output.status.code() == Some(2) && !path.exists(), "{command}");

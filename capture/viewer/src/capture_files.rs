@@ -37,7 +37,7 @@ pub(crate) fn capture(names: &[String]) -> Capture {
 /// The places of so many files in the order of the files' first frames. An unreadable file keeps its place: the error is reported when
 /// reading gets there.
 pub(crate) fn order(count: u32) -> Vec<u32> {
-    let beginning = |file| first_frame(CaptureStream { file, offset: 0 }).ok().flatten();
+    let beginning = |file| Some(first_frame(CaptureStream { file, offset: 0 }).ok()??.time);
     let mut files: Vec<_> = (0..count).map(|file| (file, beginning(file))).collect();
     in_order(&mut files);
     files.into_iter().map(|(file, _)| file).collect()

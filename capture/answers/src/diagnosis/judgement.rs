@@ -203,7 +203,8 @@ pub(super) fn longest(title: &str, tally: &Tally) -> Option<String> {
         (None, Some(least)) => format!(", which took {} or more", duration(least)),
         (None, None) => String::new(),
     };
-    let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    let waited_for =
+        waited_for.as_ref().filter(|text| !text.is_empty()).map(|text| format!(": {text}")).unwrap_or_default();
     Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
 }
 

@@ -97,10 +97,12 @@ fn captures() -> Vec<Vec<String>> {
     files.retain(|file| file.contains(".pcap"));
     let situations = ["tries", "session_slots", "session_status", "grace", "copy_offloaded", "copy_unfinished"];
     files.extend(situations.map(|name| shipped(&format!("situations/{name}"))));
-    files.extend(["client", "server"].map(|end| data.join(format!("traces/{end}.trace.gz")).display().to_string()));
+    let traces = ["client", "server"].map(|end| data.join(format!("traces/{end}.trace.gz")).display().to_string());
+    files.extend(traces.clone());
     files.sort();
+    let packets = data.join("captures/kernel_trace.pcap.gz").display().to_string();
     let both_ends = ["network_requester", "network_responder"].map(shipped);
-    files.into_iter().map(|file| vec![file]).chain([both_ends.to_vec()]).collect()
+    files.into_iter().map(|file| vec![file]).chain([both_ends.to_vec(), [&traces[..], &[packets]].concat()]).collect()
 }
 
 /// The records that each command prints for the files of a capture.
