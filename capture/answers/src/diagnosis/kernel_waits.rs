@@ -35,8 +35,8 @@ impl KernelWaits {
         causes: &mut RpcCauses,
     ) {
         let Some(times) = transaction.kernel.as_deref() else { return };
-        let waited = transaction.credit_wait.unwrap_or_default()
-            + transaction.slot_wait.and_then(Result::ok).unwrap_or_default();
+        let slot_wait = transaction.slot_wait.and_then(Result::ok).unwrap_or_default();
+        let waited = transaction.credit_wait.unwrap_or_default().saturating_add(slot_wait);
         let registration = times.registration.unwrap_or_default();
         let queue = times.queue.unwrap_or_default().saturating_sub(waited);
         self.before_calls = self.before_calls.saturating_add(queue);
@@ -49,7 +49,7 @@ impl KernelWaits {
         // If RDMA Reads were not recorded, nothing tells them from the server's own time.
         let is_divided = times.rdma_read.is_some() || transaction.read_octets == 0;
         let served = times.served.filter(|_| is_divided).unwrap_or_default();
-        let own = served.saturating_sub(read + server_queue);
+        let own = served.saturating_sub(read).saturating_sub(server_queue);
         // Time at the server is not that of the network.
         let replies = if times.is_at_client { latency.saturating_sub(times.served.unwrap_or_default()) } else { 0 };
         self.unserved += u64::from(packetless(replies) >= SLOW && times.served.is_none());

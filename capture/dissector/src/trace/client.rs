@@ -138,9 +138,11 @@ impl ClientTrace {
         let Some(key) = fields.task() else { return };
         let mut words = fields.words().skip_while(|word| word.starts_with(b"task:"));
         let (program, procedure) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        if let Some(task) = self.task(key, stamp) {
-            *task =
-                Task { began: Some(stamp.time), called: TracedCall::by_client(program, procedure), ..Task::default() };
+        let Some(task) = self.task(key, stamp) else { return };
+        let new =
+            Task { began: Some(stamp.time), called: TracedCall::by_client(program, procedure), ..Task::default() };
+        if let Some(xid) = core::mem::replace(task, new).xid {
+            self.xids.remove(&xid);
         }
     }
 
@@ -164,7 +166,10 @@ impl ClientTrace {
         let Some(task) = self.task(key, stamp) else { return };
         task.take_event(name, fields, stamp);
         if let Some(xid) = xid.filter(|_| is_sent) {
-            task.xid = Some(xid);
+            // Of a task, one XID is found: there are no more than tasks.
+            if let Some(earlier) = task.xid.replace(xid) {
+                self.xids.remove(&earlier);
+            }
             self.xids.insert(xid, key);
         }
     }
@@ -238,7 +243,7 @@ impl Task {
             b"xprtrdma_chunk_read" => {
                 self.chunks.has_read = true;
                 self.chunks.is_long_call |= fields.number(b"pos") == Some(0);
-                self.chunks.read_octets += length;
+                self.chunks.read_octets = self.chunks.read_octets.saturating_add(length);
             }
             b"xprtrdma_chunk_write" => self.chunks.has_write = true,
             b"xprtrdma_chunk_reply" => self.chunks.is_long_reply = true,
@@ -327,4 +332,21 @@ fn rpc_status(task: i64, called: &TracedCall) -> Option<Status> {
     let code = u32::try_from(task.checked_neg()?).ok()?;
     let procedure = called.procedure?;
     status::name(&procedure, false, code).map(|_| Status::Success(Some(code)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_has_one_xid() {
+        let mut trace = ClientTrace::default();
+        for xid in 0..100 {
+            let text = format!("task:0000002d@00000001 xid={xid:#010x}");
+            trace.take_event(b"xprt_reserve", Fields(text.as_bytes()), Stamp::default());
+        }
+        assert_eq!((trace.xids.len(), trace.tasks.len()), (1, 1));
+        trace.take_event(b"rpc_request", Fields(b"task:0000002d@00000001 nfsv4 READ (async)"), Stamp::default());
+        assert_eq!((trace.xids.len(), trace.tasks.len()), (0, 1));
+    }
 }

@@ -229,6 +229,22 @@ mod tests {
     }
 
     #[test]
+    fn lengths_add_up_to_the_greatest_number_at_most() {
+        let segment = "9".repeat(18);
+        let advertised = format!("dd-7 xprtrdma_chunk_read: task:2d@1 pos=4 {segment}@0x1f:0x3 (more)");
+        let decoded = format!("nfsd-5 svcrdma_decode_rseg: cq_id=2 cid=15 segno=0 position=4 {segment}@0x1f:0x3");
+        let encoded = format!("nfsd-5 svcrdma_encode_wseg: cq_id=2 cid=15 segno=0 {segment}@0x1f:0x3");
+        let mut lines = vec!["dd-7 xprt_reserve: task:2d@1 xid=0x7", "nfsd-5 svcrdma_wc_recv: cq.id=2 cid=15"];
+        lines.extend([advertised.as_str(), &decoded].repeat(20));
+        lines.push("nfsd-5 svcrdma_decode_rqst: cq.id=2 cid=15 xid=0x9 vers=1");
+        lines.extend([encoded.as_str()].repeat(20));
+        lines.extend(["dd-7 xprtrdma_post_send: task:2d@1 cq.id=1 cid=59", "nfsd-5 svc_send: xid=0x9 status=0"]);
+        let found = read(&lines);
+        let octets = found.rpcs.iter().map(|rpc| rpc.read_octets).collect::<Vec<_>>();
+        assert_eq!((octets, found.rpcs[0].write_octets), (vec![u64::MAX; 2], u64::MAX));
+    }
+
+    #[test]
     fn an_event_that_is_missing_leaves_its_time_unknown() {
         let found = read(&[
             "nfsd-5 svcrdma_decode_rqst: cq.id=2 cid=15 xid=0x00000009 vers=1 credits=128 proc=RDMA_MSG hdrlen=52",

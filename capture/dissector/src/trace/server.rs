@@ -117,7 +117,8 @@ impl ServerTrace {
         if name == b"svcrdma_decode_rseg" {
             received.chunks.has_read = true;
             received.chunks.is_long_call |= fields.number(b"position") == Some(0);
-            received.chunks.read_octets += fields.segment_length().unwrap_or_default();
+            let length = fields.segment_length().unwrap_or_default();
+            received.chunks.read_octets = received.chunks.read_octets.saturating_add(length);
         } else {
             received.chunks.has_write = true;
         }
@@ -231,7 +232,10 @@ impl ServedCall {
                     called.add_operation(operation, status);
                 }
             }
-            b"svcrdma_encode_wseg" => self.chunks.write_octets += fields.segment_length().unwrap_or_default(),
+            b"svcrdma_encode_wseg" => {
+                let length = fields.segment_length().unwrap_or_default();
+                self.chunks.write_octets = self.chunks.write_octets.saturating_add(length);
+            }
             b"svcrdma_post_reply_chunk" => self.chunks.is_long_reply = true,
             b"svcrdma_post_send" => _ = self.replied.get_or_insert(stamp),
             b"svc_drop" => self.is_dropped = true,

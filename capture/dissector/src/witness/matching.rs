@@ -54,7 +54,7 @@ pub(super) struct PacketMatcher {
     near_first: Address,
     near_second: Address,
     packets: Map<u64, WitnessedPacket>,
-    /// The packets in the order of the first sighting.
+    /// The packets in the order of the first observation.
     order: VecDeque<u64>,
     /// Packets that one file holds more often, each with the time by the clock of the first capture until which copies may come.
     repeated: VecDeque<(Time, u64)>,
@@ -116,6 +116,7 @@ impl PacketMatcher {
             let time = if by == Witness::First { Some(stamp.time) } else { self.by_first_clock(stamp.time) };
             if let Some(time) = time {
                 self.repeated.push_back((Time(time.0.saturating_add(LATE)), digest));
+                self.bound_repeated(lost);
             }
         }
     }
@@ -141,6 +142,15 @@ impl PacketMatcher {
             if let Some((_, digest)) = self.repeated.pop_front() {
                 self.settle(digest, lost);
             }
+        }
+    }
+
+    /// Reports what was lost of the oldest repeated packet if there are too many: their time may stand still.
+    fn bound_repeated(&mut self, lost: &mut VecDeque<LostBetween>) {
+        if self.repeated.len() > PACKETS
+            && let Some((_, digest)) = self.repeated.pop_front()
+        {
+            self.settle(digest, lost);
         }
     }
 
@@ -192,5 +202,22 @@ impl PacketMatcher {
     pub(super) fn memory_used(&self) -> usize {
         self.packets.len() * (size_of::<WitnessedPacket>() + 2 * size_of::<u64>())
             + self.repeated.len() * size_of::<(Time, u64)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_packets_are_bounded_while_time_stands_still() {
+        let [from, to] = [1, 2].map(Address::Lid);
+        let mut matcher = PacketMatcher::new(from, to);
+        let mut lost = VecDeque::new();
+        for number in 0..2 * PACKETS as u64 + 10 {
+            let id = PacketId { digest: number % 2, from, to, is_repeated: true };
+            matcher.see(Witness::First, id, Stamp::default(), &mut lost);
+        }
+        assert_eq!((matcher.repeated.len(), matcher.packets.len(), lost.len()), (PACKETS, 2, 0));
     }
 }
