@@ -230,7 +230,7 @@ pub fn trace_clocks(summary: &Summary) -> Vec<String> {
     let named = [("client", clocks.client), ("server", clocks.server)];
     let line = |(name, clock): (&str, Option<TraceClock>)| {
         let clock = clock?;
-        let (rpcs, uncertainty) = (counted(clock.rpcs, "RPC"), duration(clock.uncertainty()));
+        let (rpcs, uncertainty) = (counted(clock.rpcs, "RPC"), duration(clock.bounds.uncertainty()));
         Some(format!(
             "the clock of the {name}'s trace was aligned with that of the packets by {rpcs}, to within {uncertainty}"
         ))

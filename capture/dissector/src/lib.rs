@@ -80,8 +80,8 @@ pub use event::{
 };
 pub use events::Events;
 pub use file::{
-    Capture, ClockSteps, FileError, Files, FirstFrame, Frame, LinkType, Problem, RECORD_EVENTS, Reader, Time, TimeBase,
-    first_frame, in_order,
+    Capture, ClockBounds, ClockSteps, FileError, Files, FirstFrame, Frame, LinkType, Problem, RECORD_EVENTS, Reader,
+    Time, TimeBase, first_frame, in_order,
 };
 pub use input::calendar::CalendarDate;
 pub use input::hexdump::{HexDump, HexError};

@@ -151,7 +151,7 @@ pub struct TraceClockStatistics {
 
 impl TraceClockStatistics {
     fn new(clock: TraceClock) -> Self {
-        Self { offset_ns: clock.offset(), uncertainty_ns: clock.uncertainty(), rpcs: clock.rpcs }
+        Self { offset_ns: clock.bounds.middle(), uncertainty_ns: clock.bounds.uncertainty(), rpcs: clock.rpcs }
     }
 }
 

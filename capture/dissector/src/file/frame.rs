@@ -27,6 +27,13 @@ impl TimeBase {
     }
 }
 
+impl Time {
+    /// Returns the nanoseconds from another time to this one: less than 0 if this one is earlier.
+    pub(crate) const fn nanoseconds_after(self, other: Self) -> i64 {
+        self.0.cast_signed().wrapping_sub(other.0.cast_signed())
+    }
+}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)

@@ -11,6 +11,7 @@
 mod buffer;
 mod capture;
 mod clock;
+mod clock_bounds;
 mod compression;
 mod erf;
 mod error;
@@ -28,6 +29,7 @@ mod sorter;
 pub use capture::{Capture, Files};
 pub use clock::ClockSteps;
 pub(crate) use clock::{SET_BACK, SetBacks};
+pub use clock_bounds::ClockBounds;
 pub use error::{FileError, Problem, RECORD_EVENTS};
 pub use frame::{Frame, LinkType, Time, TimeBase};
 pub(crate) use kernel_trace::{TraceEvent, TraceLine, decimal};

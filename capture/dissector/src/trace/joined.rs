@@ -13,43 +13,29 @@
 use super::rpc::UNKNOWN_END;
 use crate::carrier::operation::Stamp;
 use crate::carrier::table::Map;
-use crate::file::Time;
+use crate::file::{ClockBounds, Time};
 use crate::rpc::kernel_fault::TracedMachine;
 use crate::rpc::kernel_times::KernelTimes;
 use crate::rpc::transaction::Transaction;
 
 /// The most RPCs of traces that wait for packets, or for another trace.
-const HELD: usize = 32_768;
+const RPCS: usize = 32_768;
 
-/// How far the clock of the packets is ahead of the clock of a trace.
+/// Clock of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceClock {
-    /// The least and the most nanoseconds that the RPCs in both allow. If the clocks drift, the least may be above the most.
-    pub least: i64,
-    /// The most nanoseconds.
-    pub most: i64,
+    /// Nanoseconds by which the clock of the packets is ahead, as the RPCs in both allow.
+    pub bounds: ClockBounds,
     /// RPCs in both.
     pub rpcs: u64,
 }
 
 impl TraceClock {
-    /// Returns the middle of the bounds.
-    #[must_use]
-    pub const fn offset(&self) -> i64 {
-        self.least.midpoint(self.most)
-    }
-
-    /// Returns the nanoseconds by which the offset may be wrong, in either direction.
-    #[must_use]
-    pub const fn uncertainty(&self) -> u64 {
-        self.least.abs_diff(self.most).div_ceil(2)
-    }
-
-    fn add_bounds(known: &mut Option<Self>, least: i64, most: i64) {
-        let clock = known.get_or_insert(Self { least, most, rpcs: 0 });
-        (clock.least, clock.most) = (clock.least.max(least), clock.most.min(most));
-        clock.rpcs += 1;
+    fn narrow(known: &mut Option<Self>, least: i64, most: i64) {
+        let Self { bounds, rpcs } = known.get_or_insert(Self { bounds: ClockBounds { least, most }, rpcs: 0 });
+        *bounds = ClockBounds { least: bounds.least.max(least), most: bounds.most.min(most) };
+        *rpcs += 1;
     }
 }
 
@@ -66,13 +52,13 @@ pub struct TraceClocks {
 /// RPCs of traces.
 #[derive(Debug, Default)]
 pub(super) struct JoinedTraces {
-    held: Map<u32, HeldRpc>,
+    waiting: Map<u32, TracesOfRpc>,
     pub(super) clocks: TraceClocks,
 }
 
 /// An RPC of one trace or two.
 #[derive(Debug)]
-struct HeldRpc {
+struct TracesOfRpc {
     client: Option<Box<Transaction>>,
     server: Option<Box<Transaction>>,
 }
@@ -80,32 +66,32 @@ struct HeldRpc {
 impl JoinedTraces {
     /// Takes an RPC of a trace. Returns an RPC for which there is no room, or that is another with the same XID.
     pub(super) fn hold(&mut self, rpc: Box<Transaction>) -> Option<Box<Transaction>> {
-        let is_full = self.held.len() >= HELD && !self.held.contains_key(&rpc.xid);
+        let is_full = self.waiting.len() >= RPCS && !self.waiting.contains_key(&rpc.xid);
         if is_full {
             return Some(rpc);
         }
-        let held = self.held.entry(rpc.xid).or_insert(HeldRpc { client: None, server: None });
-        let other = held.client.as_deref().or(held.server.as_deref());
+        let traces = self.waiting.entry(rpc.xid).or_insert(TracesOfRpc { client: None, server: None });
+        let other = traces.client.as_deref().or(traces.server.as_deref());
         if other.is_some_and(|other| !is_same(other, &rpc)) {
             return Some(rpc);
         }
         let slot = match machine(&rpc) {
-            TracedMachine::Client => &mut held.client,
-            TracedMachine::Server => &mut held.server,
+            TracedMachine::Client => &mut traces.client,
+            TracedMachine::Server => &mut traces.server,
         };
         if slot.is_some() { Some(rpc) } else { slot.replace(rpc) }
     }
 
     /// Adds the times of traces to an RPC that packets show.
     pub(super) fn join(&mut self, rpc: &mut Transaction) {
-        let Some(held) = self.held.get(&rpc.xid) else { return };
-        let witnesses = [held.client.as_deref(), held.server.as_deref()];
+        let Some(traces) = self.waiting.get(&rpc.xid) else { return };
+        let witnesses = [traces.client.as_deref(), traces.server.as_deref()];
         if !witnesses.into_iter().flatten().all(|witness| is_same(witness, rpc)) {
             return;
         }
-        let Some(held) = self.held.remove(&rpc.xid) else { return };
+        let Some(traces) = self.waiting.remove(&rpc.xid) else { return };
         let mut times = KernelTimes::default();
-        for witness in [&held.client, &held.server].into_iter().flatten() {
+        for witness in [&traces.client, &traces.server].into_iter().flatten() {
             times.add(witness.kernel.as_deref());
             self.align(witness, rpc);
         }
@@ -116,24 +102,23 @@ impl JoinedTraces {
     fn align(&mut self, witness: &Transaction, rpc: &Transaction) {
         let ends = |rpc: &Transaction| Some((rpc.began?.time, rpc.reply.as_ref()?.stamp.time));
         let (Some((begun, ended)), Some((call, reply))) = (ends(witness), ends(rpc)) else { return };
-        let ahead = |capture: Time, trace: Time| capture.0.cast_signed().saturating_sub(trace.0.cast_signed());
-        let (at_call, at_reply) = (ahead(call, begun), ahead(reply, ended));
+        let (at_call, at_reply) = (call.nanoseconds_after(begun), reply.nanoseconds_after(ended));
         match machine(witness) {
-            TracedMachine::Client => TraceClock::add_bounds(&mut self.clocks.client, at_reply, at_call),
-            TracedMachine::Server => TraceClock::add_bounds(&mut self.clocks.server, at_call, at_reply),
+            TracedMachine::Client => TraceClock::narrow(&mut self.clocks.client, at_reply, at_call),
+            TracedMachine::Server => TraceClock::narrow(&mut self.clocks.server, at_call, at_reply),
         }
     }
 
     /// Returns the RPCs that no packets show, in the order of their calls.
     pub(super) fn drain(&mut self) -> Vec<Transaction> {
         let clocks = self.clocks;
-        let mut rest: Vec<_> = self.held.drain().filter_map(|(_, held)| held.into_rpc(clocks)).collect();
+        let mut rest: Vec<_> = self.waiting.drain().filter_map(|(_, traces)| traces.into_rpc(clocks)).collect();
         rest.sort_by_key(|rpc| rpc.call.as_ref().or(rpc.reply.as_ref()).map(|half| half.stamp.time));
         rest
     }
 }
 
-impl HeldRpc {
+impl TracesOfRpc {
     /// Makes one RPC of both traces: of the client's the times, of the server's the operations with their status.
     fn into_rpc(self, clocks: TraceClocks) -> Option<Transaction> {
         let Self { client, server } = self;
@@ -152,7 +137,8 @@ impl HeldRpc {
             }
         }
         if let Some(clock) = clock {
-            let shift = |stamp: &mut Stamp| stamp.time = Time(stamp.time.0.saturating_add_signed(clock.offset()));
+            let shift =
+                |stamp: &mut Stamp| stamp.time = Time(stamp.time.0.saturating_add_signed(clock.bounds.middle()));
             rpc.began.iter_mut().for_each(shift);
             [&mut rpc.call, &mut rpc.reply].into_iter().flatten().for_each(|half| shift(&mut half.stamp));
         }

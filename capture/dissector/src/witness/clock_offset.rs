@@ -11,7 +11,7 @@
 //! The bounds widen while no packets come, because clocks drift apart. A clock that was set makes bounds contradict each other:
 //! after several contradictions in a row, the bounds begin anew.
 
-use crate::file::Time;
+use crate::file::{ClockBounds, Time};
 
 /// Clocks drift apart by at most 1 ns in so many: 250 parts in a million.
 const DRIFT: u64 = 4_000;
@@ -19,39 +19,6 @@ const DRIFT: u64 = 4_000;
 const CONTRADICTIONS: u32 = 8;
 /// Nanoseconds from one measurement to another that show the drift.
 const LONG: u64 = 1_000_000_000;
-
-/// Least and most value of a number that is not known exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) least: i64,
-    pub(super) most: i64,
-}
-
-impl Bounds {
-    const UNKNOWN: Self = Self { least: i64::MIN, most: i64::MAX };
-
-    const fn are_known(self) -> bool {
-        self.least != i64::MIN && self.most != i64::MAX
-    }
-
-    /// Returns the bounds at another time: by then, the clocks have drifted apart by at most so many nanoseconds.
-    fn widened(self, drift: u64) -> Self {
-        let drift = i64::try_from(drift).unwrap_or(i64::MAX);
-        let widen =
-            |bound: i64, by: i64| if matches!(bound, i64::MIN | i64::MAX) { bound } else { bound.saturating_add(by) };
-        Self { least: widen(self.least, -drift), most: widen(self.most, drift) }
-    }
-
-    /// Returns the value in the middle.
-    pub(super) const fn middle(self) -> i64 {
-        self.least.midpoint(self.most)
-    }
-
-    /// Returns half the distance of the bounds.
-    pub(super) const fn uncertainty(self) -> u64 {
-        self.most.abs_diff(self.least).div_ceil(2)
-    }
-}
 
 /// A packet that both captures hold.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +34,7 @@ pub(super) struct SeenPacket {
 /// The clock of the second capture minus that of the first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClockOffset {
-    bounds: Bounds,
+    bounds: ClockBounds,
     /// Time of the bounds, by the clock of the first capture.
     at: Time,
     /// Contradictions in a row of packets of either place.
@@ -78,14 +45,14 @@ pub(super) struct ClockOffset {
     pub(super) steps: u64,
     stepped_at: Option<Time>,
     /// The first bounds since the last step, with their time.
-    beginning: Option<(Time, Bounds)>,
+    beginning: Option<(Time, ClockBounds)>,
     /// The latest bounds before the last step.
-    before_step: Option<Bounds>,
+    before_step: Option<ClockBounds>,
 }
 
 impl Default for ClockOffset {
     fn default() -> Self {
-        let (bounds, at) = (Bounds::UNKNOWN, Time::default());
+        let (bounds, at) = (ClockBounds::UNKNOWN, Time::default());
         Self {
             bounds,
             at,
@@ -122,7 +89,7 @@ impl ClockOffset {
         if is_contradiction {
             self.steps += 1;
             self.before_step = self.latest().or(self.before_step);
-            (self.bounds, self.contradictions, self.beginning) = (Bounds::UNKNOWN, [0; 2], None);
+            (self.bounds, self.contradictions, self.beginning) = (ClockBounds::UNKNOWN, [0; 2], None);
             self.stepped_at = Some(self.at);
         }
         match is_from_first {
@@ -135,23 +102,23 @@ impl ClockOffset {
     }
 
     /// Returns the bounds now, whether or not the latest packets agree.
-    pub(super) fn latest(&self) -> Option<Bounds> {
+    pub(super) fn latest(&self) -> Option<ClockBounds> {
         Some(self.bounds).filter(|bounds| bounds.are_known())
     }
 
     /// Returns the bounds now, if the latest packets agree.
-    pub(super) fn steady(&self) -> Option<Bounds> {
+    pub(super) fn steady(&self) -> Option<ClockBounds> {
         self.latest().filter(|_| self.contradictions == [0; 2])
     }
 
     /// Returns the bounds now or, if a clock was just set, before the step.
-    pub(super) fn before_step(&self) -> Option<Bounds> {
+    pub(super) fn before_step(&self) -> Option<ClockBounds> {
         self.latest().or(self.before_step)
     }
 
     /// Returns bounds that hold since a time by the clock of the first capture; `None` if they are not known, or if a clock was set
     /// meanwhile.
-    pub(super) fn since(&self, time: Time) -> Option<Bounds> {
+    pub(super) fn since(&self, time: Time) -> Option<ClockBounds> {
         let is_same_clock = self.stepped_at.is_none_or(|stepped| stepped < time);
         self.steady()
             .filter(|_| is_same_clock)
@@ -186,7 +153,7 @@ mod tests {
         assert_eq!(offset.latest(), None, "one direction");
         offset.take_packet(packet(false, MS, 980));
         offset.take_packet(packet(true, MS, 1_020));
-        assert_eq!(offset.latest(), Some(Bounds { least: 980, most: 1_020 }));
+        assert_eq!(offset.latest(), Some(ClockBounds { least: 980, most: 1_020 }));
         assert_eq!((offset.since(Time(0)).unwrap().least, offset.drift()), (980 - 251, None));
     }
 
@@ -197,7 +164,7 @@ mod tests {
         for at in (0..10_000 * MS).step_by(MS as usize) {
             offset.take_packet(packet(true, at, true_offset(at) + 40_000));
             offset.take_packet(packet(false, at, true_offset(at) - 70_000));
-            let Bounds { least, most } = offset.latest().unwrap();
+            let ClockBounds { least, most } = offset.latest().unwrap();
             assert!((least..=most).contains(&true_offset(at)), "{at}");
         }
         let (drift, uncertainty) = offset.drift().unwrap();
@@ -215,7 +182,7 @@ mod tests {
             let is_known = offset.since(Time(at * MS)).is_some();
             assert_eq!(is_known, !(50..58).contains(&at), "{at}");
         }
-        assert_eq!((offset.steps, offset.latest().map(Bounds::middle)), (1, Some(-3_000_000_000)));
+        assert_eq!((offset.steps, offset.latest().map(ClockBounds::middle)), (1, Some(-3_000_000_000)));
         assert_eq!(offset.since(Time(50 * MS)), None, "the step is within");
     }
 }

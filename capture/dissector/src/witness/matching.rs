@@ -105,7 +105,7 @@ impl PacketMatcher {
         if (packet.first.count, packet.second.count) == (1, 1) {
             self.matched += 1;
             let (first, second) = (packet.first.earliest.time, packet.second.earliest.time);
-            let difference = second.0.cast_signed().wrapping_sub(first.0.cast_signed());
+            let difference = second.nanoseconds_after(first);
             if let Some(sender) = self.place_of_sender(from, to) {
                 let is_from_first = sender == Witness::First;
                 self.clock.take_packet(SeenPacket { is_from_first, time: first, difference });

@@ -151,7 +151,7 @@ fn compare(first: &Sample, second: &Sample) -> Option<SamePackets> {
             continue;
         }
         let server = if seen.from == client { seen.to } else { seen.from };
-        let difference = again.time.0.cast_signed().wrapping_sub(seen.time.0.cast_signed());
+        let difference = again.time.nanoseconds_after(seen.time);
         let packet = SeenPacket { is_from_first: seen.from == client, time: seen.time, difference };
         servers.entry(server).or_default().push(packet);
     }
@@ -178,6 +178,6 @@ fn compare(first: &Sample, second: &Sample) -> Option<SamePackets> {
 /// Returns the offset of the clocks if few packets contradict the bounds of the others, and there is a way between the places.
 fn fits(clock: &ClockOffset, packets: usize) -> Option<i64> {
     let bounds = clock.before_step()?;
-    let is_apart = bounds.uncertainty() * 2 >= LEAST_WAY;
+    let is_apart = bounds.uncertainty() >= LEAST_WAY / 2;
     (is_apart && clock.contradicted as usize <= packets / 8).then(|| bounds.middle())
 }

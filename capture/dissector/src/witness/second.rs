@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::clock_offset::Bounds;
 use super::matching::{PacketMatcher, Witness};
 use super::packet_id::packet_id;
 use super::recognition::SecondFile;
@@ -10,7 +9,7 @@ use crate::carrier::operation::Stamp;
 use crate::carrier::table::Map;
 use crate::dissector::{Config, Dissector, WitnessSummary};
 use crate::event::{Event, LostBetween};
-use crate::file::{Capture, FileError, Frame, Time};
+use crate::file::{Capture, ClockBounds, FileError, Frame, Time};
 use crate::link::Address;
 use crate::rpc::both_ends::{BothEnds, EndLatencies, RpcParts, WayBounds, WitnessedRpc};
 use crate::rpc::phases::Phases;
@@ -127,7 +126,7 @@ impl SecondWitness {
 
     /// Takes a frame of the first capture, before the dissector of that capture does.
     pub fn frame(&mut self, frame: &Frame<'_>) {
-        let offset = self.matcher.clock.latest().map_or(self.offset, Bounds::middle);
+        let offset = self.matcher.clock.latest().map_or(self.offset, ClockBounds::middle);
         let until = frame.time.0.saturating_add_signed(offset).saturating_add(AHEAD);
         let mut ahead = 0;
         while !self.has_ended && self.last.is_none_or(|last| last.0 < until) && ahead < FRAMES_AHEAD {
@@ -257,33 +256,30 @@ impl SecondWitness {
     fn witness(&mut self, transaction: &Transaction) -> Option<WitnessedRpc> {
         let (began, latency) = (transaction.began?.time, transaction.latency()?);
         let ended = Time(began.0.saturating_add(latency));
+        let is_callback = transaction.reverse;
         let key = RpcKey::new(transaction);
         let bounds = self.matcher.clock.since(began);
-        let candidates = self.rpcs.get(&key)?;
-        let mut fitting = candidates.iter().filter(|rpc| {
-            let (longer, shorter) = if transaction.reverse { (rpc.latency, latency) } else { (latency, rpc.latency) };
-            let is_within = bounds.is_none_or(|bounds| {
-                let differences = [difference(began, rpc.began), difference(ended, rpc.ended)];
-                let [there, back] = order_ways(differences, bounds, transaction.reverse);
-                there.is_some() && back.is_some()
-            });
-            shorter <= longer.saturating_add(longer / DRIFT) && is_within
+        let ways = |rpc: &SecondRpc| {
+            let differences = [rpc.began.nanoseconds_after(began), rpc.ended.nanoseconds_after(ended)];
+            bounds.map(|bounds| order_ways(differences, bounds, is_callback))
+        };
+        let mut fitting = self.rpcs.get(&key)?.iter().filter(|rpc| {
+            let [at_requester, at_responder] = by_end([latency, rpc.latency], is_callback);
+            let is_within = ways(rpc).is_none_or(|ways| ways.iter().all(Option::is_some));
+            at_responder <= at_requester.saturating_add(at_requester / DRIFT) && is_within
         });
         let (rpc, None) = (*fitting.next()?, fitting.next()) else { return None };
         self.forget(key, rpc.number);
         self.joined += 1;
-        let own = OwnTimes::new(transaction);
-        let differences = [difference(began, rpc.began), difference(ended, rpc.ended)];
-        let ways = bounds.map(|bounds| order_ways(differences, bounds, transaction.reverse));
-        let [way_there, way_back] = ways.unwrap_or_default();
-        let (at_requester, at_responder) =
-            if transaction.reverse { (rpc.latency, latency) } else { (latency, rpc.latency) };
-        let parts = own.zip(rpc.own).filter(|_| bounds.is_some()).and_then(|(first, second)| {
-            let (near_requester, near_responder) = if transaction.reverse { (second, first) } else { (first, second) };
+        let [at_requester, at_responder] = by_end([latency, rpc.latency], is_callback);
+        let own = OwnTimes::new(transaction).zip(rpc.own).filter(|_| bounds.is_some());
+        let parts = own.and_then(|(first, second)| {
+            let [near_requester, near_responder] = by_end([first, second], is_callback);
             let (requester, responder) = (near_requester.requester, near_responder.responder);
             let network = at_requester.checked_sub(requester)?.checked_sub(responder)?;
             Some(RpcParts { requester, responder, network })
         });
+        let [way_there, way_back] = ways(&rpc).unwrap_or_default();
         let SecondRpc { call_frame, reply_frame, .. } = rpc;
         Some(WitnessedRpc { call_frame, reply_frame, at_requester, at_responder, parts, way_there, way_back })
     }
@@ -298,8 +294,8 @@ impl SecondWitness {
             frames: self.frames,
             packets: self.matcher.matched,
             rpcs: self.joined,
-            clock_ahead: bounds.map(Bounds::middle),
-            clock_uncertainty: bounds.map(Bounds::uncertainty),
+            clock_ahead: bounds.map(ClockBounds::middle),
+            clock_uncertainty: bounds.map(ClockBounds::uncertainty),
             clock_drift: drift.map(|(drift, _)| drift),
             clock_drift_uncertainty: drift.map(|(_, uncertainty)| uncertainty),
             clock_steps: self.matcher.clock.steps,
@@ -320,14 +316,15 @@ impl SecondWitness {
     }
 }
 
-/// Returns the time by the second clock minus that by the first.
-const fn difference(first: Time, second: Time) -> i64 {
-    second.0.cast_signed().wrapping_sub(first.0.cast_signed())
+/// Returns what was seen at the requester, and what was seen at the responder. The requester is at the first place, unless the RPC is a
+/// callback.
+fn by_end<T>([first, second]: [T; 2], is_callback: bool) -> [T; 2] {
+    if is_callback { [second, first] } else { [first, second] }
 }
 
 /// Returns the ways of call and reply; `None` for a way that would end before its beginning. `differences` are those of the begin and
 /// the end of the RPC. The requester is at the first place, unless the RPC is a callback.
-fn order_ways(differences: [i64; 2], bounds: Bounds, is_callback: bool) -> [Option<WayBounds>; 2] {
+fn order_ways(differences: [i64; 2], bounds: ClockBounds, is_callback: bool) -> [Option<WayBounds>; 2] {
     let [began, ended] = differences;
     let to_second =
         |difference: i64| bounds_of_way(difference.checked_sub(bounds.most)?, difference.checked_sub(bounds.least)?);
