@@ -305,6 +305,25 @@ impl Shown {
 }
 
 impl Connection {
+    /// A connection between two ends of which the capture lacks the setup.
+    pub(crate) fn without_setup(key: u64, carrier: Carrier, ends: Sides<Endpoint>) -> Self {
+        Self {
+            key,
+            carrier,
+            ends,
+            service: None,
+            announced: Sides::default(),
+            asked: None,
+            established: None,
+            path_mtu: None,
+            ack_timeout: None,
+            terms: Sides::default(),
+            setup_captured: false,
+            paired: true,
+            disconnected: None,
+        }
+    }
+
     /// Returns the announcement of an end in private data; `None` if the capture lacks the announcement.
     #[must_use]
     pub fn said(&self, side: Side) -> Option<PrivateData> {

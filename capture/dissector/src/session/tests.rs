@@ -159,21 +159,8 @@ impl Play {
     /// A connection that may carry anything.
     fn unknown(set_up: bool) -> Self {
         let end = |host| Endpoint { address: Address::V4([192, 0, 2, host]), queue_pair: None, port: None };
-        let connection = Connection {
-            key: 1,
-            carrier: Carrier::RoceV2,
-            ends: Sides { active: end(1), passive: end(2) },
-            service: None,
-            announced: Sides::default(),
-            asked: None,
-            established: None,
-            path_mtu: None,
-            ack_timeout: None,
-            terms: Sides::default(),
-            setup_captured: set_up,
-            paired: true,
-            disconnected: None,
-        };
+        let ends = Sides { active: end(1), passive: end(2) };
+        let connection = Connection { setup_captured: set_up, ..Connection::without_setup(1, Carrier::RoceV2, ends) };
         let (session, steps, events) = (Session::default(), StepsWanted::None, VecDeque::new());
         Self { connection, session, frame: 0, last_number: 0, steps, placements: false, events }
     }

@@ -54,21 +54,11 @@ impl TracedConnections {
             let [active, passive] = [client, server].map(|address| Endpoint { address, queue_pair: None, port: None });
             events.push_back(Event::Connection(Box::new(Report {
                 number: Some(number),
-                connection: Connection {
-                    key: KEY | u64::from(number),
-                    carrier: Carrier::Traced,
-                    ends: Sides { active, passive },
-                    service: None,
-                    announced: Sides::default(),
-                    asked: None,
-                    established: None,
-                    path_mtu: None,
-                    ack_timeout: None,
-                    terms: Sides::default(),
-                    setup_captured: false,
-                    paired: true,
-                    disconnected: None,
-                },
+                connection: Connection::without_setup(
+                    KEY | u64::from(number),
+                    Carrier::Traced,
+                    Sides { active, passive },
+                ),
                 counts: Sides { active: Counts::default(), passive: Counts::default() },
                 unmatched_transfers: 0,
                 until,

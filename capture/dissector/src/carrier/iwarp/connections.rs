@@ -286,21 +286,9 @@ impl<S> Connections<S> {
         let end = |(address, port)| Endpoint { address, queue_pair: None, port: Some(port) };
         let (active, passive) =
             if from == Side::Active { (flow.source, flow.destination) } else { (flow.destination, flow.source) };
-        let connection = Connection {
-            key,
-            carrier: Carrier::Iwarp,
-            ends: Sides { active: end(active), passive: end(passive) },
-            service: Some(port_service(passive.1)),
-            announced: Sides::default(),
-            asked: None,
-            established: None,
-            path_mtu: None,
-            ack_timeout: None,
-            terms: Sides::default(),
-            setup_captured: false,
-            paired: true,
-            disconnected: None,
-        };
+        let ends = Sides { active: end(active), passive: end(passive) };
+        let service = Some(port_service(passive.1));
+        let connection = Connection { service, ..Connection::without_setup(key, Carrier::Iwarp, ends) };
         let known = IwarpConnection {
             connection,
             session: None,
