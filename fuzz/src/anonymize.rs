@@ -10,8 +10,8 @@ use crate::script::Script;
 const FILE_OCTETS: usize = 1 << 20;
 /// Octets in a row in which replacements under two keys are not equal by chance.
 const TELLING: usize = 8;
-const ETHERNET: u16 = 1;
-const INFINIBAND: u16 = 247;
+const ETHERNET: u32 = 1;
+const INFINIBAND: u32 = 247;
 /// Octets of an Ethernet header.
 const HEADER: usize = 14;
 

@@ -52,7 +52,7 @@ pub(crate) struct Record {
     /// The number of the frame in the real capture; 0 for another frame.
     pub(crate) origin: u64,
     pub(crate) time: u64,
-    pub(crate) link: u16,
+    pub(crate) link: u32,
     pub(crate) data: Vec<u8>,
     /// Octets on the wire.
     pub(crate) length: u32,
@@ -65,7 +65,7 @@ impl Record {
     }
 
     /// The same, complete, at another link layer.
-    pub(crate) fn with(&self, link: u16, data: Vec<u8>) -> Self {
+    pub(crate) fn with(&self, link: u32, data: Vec<u8>) -> Self {
         Self { origin: self.origin, time: self.time, link, length: data.len() as u32, data }
     }
 }

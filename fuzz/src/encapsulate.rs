@@ -9,7 +9,7 @@ use crate::captures::Record;
 use encapsulation::{ENCAPSULATIONS, wrap};
 
 /// The link type of Ethernet.
-const ETHERNET: u16 = 1;
+const ETHERNET: u32 = 1;
 /// The most octets of a frame that are put into a packet.
 const LARGEST: usize = 60_000;
 /// The most octets that an encapsulation adds.

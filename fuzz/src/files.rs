@@ -26,7 +26,7 @@ pub fn files(octets: &[u8]) {
 }
 
 /// Number, time, link type, octets, and length on the wire.
-type FrameRead = (u64, u64, u16, Vec<u8>, u32);
+type FrameRead = (u64, u64, u32, Vec<u8>, u32);
 
 /// Counts of a file.
 struct FileRead {

@@ -42,7 +42,7 @@ const PACKET_NUMBER: usize = 14 + 20 + 8 + 8;
 /// The kind of a step that encapsulates.
 const ENCAPSULATE: u8 = 0x14;
 /// The known link types, and one that is unknown.
-const LINKS: [u16; 16] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42, 0, 108, 192, 219, 239];
+const LINKS: [u32; 16] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42, 0, 108, 192, 219, 239];
 
 /// The result of a script.
 pub(crate) struct Script {

@@ -70,7 +70,7 @@ fn read(file: &[u8]) -> Vec<(Record, Vec<String>)> {
         rest = &rest[length..];
         match kind {
             1 => {
-                links.push(u16_at(block, 8));
+                links.push(u32::from(u16_at(block, 8)));
                 assert_eq!(block[16..21], [9, 0, 1, 0, 9], "if_tsresol: nanoseconds");
             }
             6 => {

@@ -316,7 +316,7 @@ fn commands_agree_on_anonymized_iwarp_with_markers_and_crcs() {
 
 /// Returns the offset from which data may be confidential: after the Base Transport Header of InfiniBand, or of RoCE
 /// over IPv4, IPv6 or with a GRH, or after TCP's header.
-fn after_headers(link: u16, frame: &[u8]) -> usize {
+fn after_headers(link: u32, frame: &[u8]) -> usize {
     if link == INFINIBAND {
         return LRH + if frame[1] & 3 == 3 { 40 } else { 0 } + 12;
     }
@@ -824,7 +824,7 @@ fn only_pcapng_holds_two_link_types() {
     assert!(stderr(&output).contains("the capture has both: write pcapng"), "{}", stderr(&output));
     let output = run(&["anonymize", "--quiet", &path("original.pcapng"), "-o", &path("copy.pcapng")]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
-    let links: HashSet<u16> =
+    let links: HashSet<u32> =
         read(&std::fs::read(path("copy.pcapng")).unwrap()).iter().map(|record| record.link).collect();
     assert_eq!(links, HashSet::from([ETHERNET, INFINIBAND]));
     std::fs::remove_dir_all(folder).unwrap();

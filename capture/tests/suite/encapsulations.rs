@@ -349,7 +349,7 @@ fn tshark_finds_the_same_packets() {
     let records = ["nfs41_callback", "nfs3_ipv6"].map(|capture| transcode::capture(capture).into_iter().take(300));
     let records: Vec<Record> = records.into_iter().flatten().collect();
     // One file for each link type, because tshark takes long to begin. Version 4.0 does not know the link type of MPLS.
-    let mut files: BTreeMap<u16, Vec<(Encapsulation, Vec<Record>)>> = BTreeMap::new();
+    let mut files: BTreeMap<u32, Vec<(Encapsulation, Vec<Record>)>> = BTreeMap::new();
     for how in ENCAPSULATIONS.into_iter().filter(|how| *how != Encapsulation::MplsLink) {
         let records = transcode::encapsulate(&records, how);
         files.entry(records[0].link).or_default().push((how, records));

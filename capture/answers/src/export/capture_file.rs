@@ -99,7 +99,7 @@ impl<W: Write> PcapFile<W> {
     fn new(link: LinkType, write: W) -> io::Result<Self> {
         let header = PcapHeader {
             snaplen: SNAPLEN,
-            datalink: DataLink::from(u32::from(link.0)),
+            datalink: DataLink::from(link.0),
             ts_resolution: TsResolution::NanoSecond,
             ..PcapHeader::default()
         };
@@ -169,7 +169,7 @@ impl<W: Write> PcapngFile<W> {
         }
         let options = vec![InterfaceDescriptionOption::IfTsResol(RESOLUTION)];
         // A snaplen of 0 is none.
-        let block = InterfaceDescriptionBlock { linktype: DataLink::from(u32::from(link.0)), snaplen: 0, options };
+        let block = InterfaceDescriptionBlock { linktype: DataLink::from(link.0), snaplen: 0, options };
         self.blocks.write_pcapng_block(block).map_err(failed)?;
         self.interfaces.push(link);
         Ok(self.interfaces.len() as u32 - 1)

@@ -42,11 +42,11 @@ impl fmt::Display for Time {
 
 /// A link-layer header type, as registered for pcap and pcapng files (`LINKTYPE_…`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LinkType(pub u16);
+pub struct LinkType(pub u32);
 
 impl LinkType {
-    /// Link type of a line of a kernel trace, which no capture file has.
-    pub const KERNEL_TRACE: Self = Self(u16::MAX);
+    /// Link type of a line of a kernel trace: a number beyond the 16 bits that capture files have.
+    pub const KERNEL_TRACE: Self = Self(u32::MAX);
 }
 
 /// One record of a capture file: what was on the wire at one time.

@@ -64,7 +64,7 @@ impl Pcap {
         let word = order.u32([a, b, c, d]);
         buffer.consume(FILE_HEADER_LEN);
         let fcs_length = if word & FCS_PRESENT != 0 { (word >> 28) * 2 } else { 0 };
-        Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length, more_header_length }))
+        Ok(Some(Self { order, unit, link: LinkType(word & 0xffff), fcs_length, more_header_length }))
     }
 
     /// The next record; none at the end of the file.

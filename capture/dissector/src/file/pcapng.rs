@@ -98,7 +98,7 @@ impl Interface {
     fn decode(body: &[u8], order: OctetOrder) -> Option<Self> {
         let ([[l0, l1, _, _], snaplen], mut options) = split_words(body)?;
         let mut interface = Self {
-            link: LinkType(order.u16([l0, l1])),
+            link: LinkType(order.u16([l0, l1]).into()),
             snaplen: order.u32(snaplen),
             resolution: Resolution::MICROSECONDS,
             offset: 0,

@@ -9,7 +9,7 @@ pub enum Other {
     /// Something with a name.
     Named(&'static str),
     /// A link type (`LINKTYPE_…`) that is not read.
-    LinkType(u16),
+    LinkType(u32),
     /// An ERF record type that is not read.
     ErfType(u8),
     /// An ethertype that is not read.

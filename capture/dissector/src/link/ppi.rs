@@ -20,7 +20,7 @@ pub(super) fn inside(octets: &[u8]) -> Network<'_> {
     let Some([version, _, l0, l1, link @ ..]) = octets.first_chunk::<LEN>() else { return CUT };
     let length = usize::from(u16::from_le_bytes([*l0, *l1]));
     match (*version, length, u16::try_from(u32::from_le_bytes(*link))) {
-        (0, LEN.., Ok(link)) => octets.get(length..).map_or(CUT, |frame| Network::Link(LinkType(link), frame)),
+        (0, LEN.., Ok(link)) => octets.get(length..).map_or(CUT, |frame| Network::Link(LinkType(link.into()), frame)),
         _ => Network::named("malformed PPI"),
     }
 }

@@ -139,6 +139,7 @@ mod tests {
     use super::*;
     use crate::dissector::{Config, Summary};
     use crate::events::Events;
+    use crate::file::TimeBase;
     use crate::rpc::kernel_fault::{CompletionStatus, KernelFaultKind, TracedMachine};
     use crate::rpc::properties::Status;
     use crate::rpc::transaction::Transaction;
@@ -226,6 +227,17 @@ mod tests {
         let operations: Vec<_> = server.operations.iter().map(|operation| (operation.name, operation.status)).collect();
         assert_eq!(operations, [("SEQUENCE", Some(0)), ("OPEN", Some(13))]);
         assert_eq!((server.status, server.to.to_string()), (Some(Status::Success(Some(13))), "2001:db8::1".to_owned()));
+    }
+
+    #[test]
+    fn frames_of_a_capture_file_are_no_lines_of_a_trace() {
+        let line = b"nfsd-5 [000] 7.000000: svc_send: xid=0x9 status=0";
+        let words = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 0xffff, 0xffff, 7, 0, line.len() as u32, line.len() as u32];
+        let file = [words.map(u32::to_le_bytes).as_flattened(), line].concat();
+        let mut events = Events::from_stream(std::io::Cursor::new(file), Config::default());
+        assert!(events.by_ref().all(|event| event.is_ok()));
+        let summary = events.summary();
+        assert_eq!((summary.frames, summary.trace, summary.time_base), (1, None, TimeBase::Utc));
     }
 
     #[test]

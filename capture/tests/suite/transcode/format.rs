@@ -16,7 +16,7 @@ pub fn read(path: &Path) -> Vec<Record> {
         let (seconds, micros, captured, length) = (word(at), word(at + 4), word(at + 8) as usize, word(at + 12));
         records.push(Record {
             time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1000,
-            link: word(20) as u16,
+            link: word(20) & 0xffff,
             data: file[at + 16..at + 16 + captured].to_vec(),
             length,
         });
@@ -98,7 +98,7 @@ pub fn write_pcapng(records: &[Record], pcapng: Pcapng) -> Vec<u8> {
     };
     let section = [&word(0x1a2b_3c4d)[..], &half(1), &half(0), &[0xff; 8], &option(4, b"transcode"), &[0; 4]].concat();
     let mut file = block(0x0a0d_0d0a, &section);
-    let mut links: Vec<u16> = Vec::new();
+    let mut links: Vec<u32> = Vec::new();
     for (count, record) in records.iter().enumerate() {
         let position = links.iter().position(|link| *link == record.link).unwrap_or(links.len());
         if position == links.len() {
@@ -106,7 +106,7 @@ pub fn write_pcapng(records: &[Record], pcapng: Pcapng) -> Vec<u8> {
             for (resolution, offset) in RESOLUTIONS.into_iter().zip(OFFSETS) {
                 let offset = if pcapng.big_endian { offset.to_be_bytes() } else { offset.to_le_bytes() };
                 let options = [option(2, b"eth0"), option(9, &[resolution]), option(14, &offset), vec![0; 4]].concat();
-                file.extend(block(1, &[&half(record.link)[..], &[0, 0], &word(0), &options].concat()));
+                file.extend(block(1, &[&half(record.link as u16)[..], &[0, 0], &word(0), &options].concat()));
             }
             // Name resolution: nothing to a reader of frames.
             file.extend(block(4, &[0; 4]));

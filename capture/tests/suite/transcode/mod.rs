@@ -26,12 +26,12 @@ pub use format::{Pcap, Pcapng, gzip, read, write_kuznetzov, write_pcap, write_pc
 pub use iwarp::{Mpa, over_ipv6, with_mpa};
 pub use layer::{Erf, Padding, to_cooked, to_cooked_v2, to_erf, to_raw_ip, with_trailer, with_vlan, with_vlans};
 
-pub const ETHERNET: u16 = 1;
-pub const RAW_IP: u16 = 101;
-pub const COOKED: u16 = 113;
-pub const ERF: u16 = 197;
-pub const INFINIBAND: u16 = 247;
-pub const COOKED_V2: u16 = 276;
+pub const ETHERNET: u32 = 1;
+pub const RAW_IP: u32 = 101;
+pub const COOKED: u32 = 113;
+pub const ERF: u32 = 197;
+pub const INFINIBAND: u32 = 247;
+pub const COOKED_V2: u32 = 276;
 
 /// The captures whose carrier is RoCE.
 pub const ROCE_CAPTURES: [&str; 19] = [
@@ -60,7 +60,7 @@ pub const ROCE_CAPTURES: [&str; 19] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub time_ns: u64,
-    pub link: u16,
+    pub link: u32,
     pub data: Vec<u8>,
     /// Octets on the wire.
     pub length: u32,
@@ -68,7 +68,7 @@ pub struct Record {
 
 impl Record {
     /// The same at another link layer, whole.
-    fn with(&self, link: u16, data: Vec<u8>) -> Self {
+    fn with(&self, link: u32, data: Vec<u8>) -> Self {
         let length = data.len() as u32;
         Self { time_ns: self.time_ns, link, data, length }
     }

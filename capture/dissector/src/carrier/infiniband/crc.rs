@@ -194,7 +194,7 @@ mod tests {
         digits.chunks(2).map(|pair| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
     }
 
-    fn verdict(link: u16, data: &[u8]) -> Option<CrcVerdict> {
+    fn verdict(link: u32, data: &[u8]) -> Option<CrcVerdict> {
         verify_crc(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
     }
 
