@@ -122,7 +122,7 @@ impl Inputs {
         self.reordered = false;
     }
 
-    /// Sentence that packets are read twice, if they are.
+    /// Sentence that packets are read twice; `None` otherwise.
     pub(crate) fn copies(&self) -> Option<String> {
         let text = "both files hold the same packets, from one place or by clocks that cannot be compared: RPCs are counted twice. \
                     Give one of the files";

@@ -30,7 +30,7 @@ pub(crate) enum ReadingStep {
     Overlaps,
 }
 
-/// A capture to be read, and what reads it.
+/// A capture to be read, and the dissectors of the capture.
 pub(crate) struct OpenedCapture {
     pub(crate) capture: Capture,
     pub(crate) dissector: Dissector,

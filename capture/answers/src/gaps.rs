@@ -211,7 +211,7 @@ impl Gaps {
     }
 }
 
-/// Sentence about the events that the kernel lost, without a full stop; `None` if it lost none.
+/// Sentence about the trace events that the kernel lost, without a full stop; `None` without a loss.
 #[must_use]
 pub fn lost_events(summary: &Summary) -> Option<String> {
     let lost = summary.trace.map_or(0, |trace| trace.lost);

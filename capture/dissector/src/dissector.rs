@@ -62,7 +62,7 @@ pub struct Config {
     /// Join the tries of an RPC: a call that the client makes again on another connection is one RPC with the call before. Without this,
     /// each try is an RPC.
     pub joins_tries: bool,
-    /// Join the RPCs of kernel traces with those of packets, and of other traces, by XID. The traces come before the packets; RPCs of
+    /// Join the RPCs of kernel traces with RPCs of packets, and of other traces, by XID. The traces come before the packets; RPCs of
     /// traces are given with their packets, or at the end.
     pub joins_traces: bool,
     /// The most octets of memory for what waits: calls and their chunk data for replies, packets for earlier packets.

@@ -189,7 +189,7 @@ fn causes_of(events: &[(u64, &str)]) -> Vec<String> {
     diagnosis.causes.iter().map(cause).collect()
 }
 
-/// What an RPC waits for at an end is its cause, and the other waits are none.
+/// A long wait of an RPC at one end has a cause, and the short waits have none.
 #[test]
 fn each_wait_in_a_trace_has_its_cause() {
     let (request, sent) =

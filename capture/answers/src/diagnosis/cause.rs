@@ -69,7 +69,7 @@ pub enum Cause {
     RdmaReadSlow,
     /// A client takes unusually long to register memory.
     Registration,
-    /// Calls wait at a client before they are sent.
+    /// Calls wait at a client before the transmission.
     ClientQueue,
     /// Calls wait for a thread of a server.
     ServerQueue,

@@ -21,7 +21,7 @@ pub(super) struct KernelWaits {
     pub(super) replies: Tally,
     /// Nanoseconds before calls, beyond the waits for credits and slots.
     pub(super) before_calls: u64,
-    /// RPCs in `replies` of which no trace shows how long the server had them.
+    /// RPCs in `replies` whose time at the server no trace shows.
     pub(super) unserved: u64,
 }
 

@@ -42,7 +42,7 @@ struct LostState {
     place: u64,
 }
 
-/// A client that set up its state again.
+/// A recovery: a client set up state again that the server had lost.
 #[derive(Clone, Debug)]
 pub(super) struct SetUp {
     pub(super) client: Address,

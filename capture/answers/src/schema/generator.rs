@@ -53,7 +53,7 @@ impl<T: JsonRecord + JsonSchema> JsonSchema for RecordObject<T> {
     }
 }
 
-/// The schema of a record of a type with these fields. Not generic, so that it is compiled once.
+/// The schema of a record of a type with these fields. This function is not generic, so that the compiler sees the function once.
 fn record_schema(record: &str, fields: Schema) -> Schema {
     let mut properties = Map::new();
     properties.insert("type".to_owned(), json!({ "const": record, "description": "The type of the record." }));

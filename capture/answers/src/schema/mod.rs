@@ -29,7 +29,7 @@ pub fn of_all() -> Value {
     RECORDS.clone()
 }
 
-/// The schema of one type of record, with the definitions that it needs; `None` if there is none of that name.
+/// The schema of one type of record, with all definitions to which the schema refers; `None` for another name.
 #[must_use]
 pub fn of_type(name: &str) -> Option<Value> {
     let all = RECORDS.get("$defs")?.as_object()?;
@@ -47,7 +47,7 @@ pub fn of_type(name: &str) -> Option<Value> {
     Some(document.into())
 }
 
-/// Adds the definitions to which a schema refers, and those to which they refer.
+/// Adds the definitions to which a schema refers, directly or through another definition.
 fn add_definitions(schema: &Value, all: &Map<String, Value>, needed: &mut Map<String, Value>) {
     match schema {
         Value::Object(fields) => {

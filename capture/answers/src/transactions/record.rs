@@ -207,7 +207,7 @@ impl PhasesObject {
     }
 }
 
-/// Times of an RPC from kernel traces. A time is null if no trace shows it: a trace of the client has none of the server's times, and
+/// Times of an RPC from kernel traces. A time that no trace shows is null: a trace of the client has none of the server's times, and
 /// an event that was not recorded leaves its time out.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -218,7 +218,7 @@ struct KernelObject {
     registration_ns: Option<u64>,
     /// At the client: nanoseconds from the transmission of the call to the reply (`rtt` of `rpc_stats_latency`).
     round_trip_ns: Option<u64>,
-    /// At the server: nanoseconds from the arrival of the call until a thread took it.
+    /// At the server: nanoseconds from the arrival of the call until a thread took the call.
     server_queue_ns: Option<u64>,
     /// At the server: nanoseconds of the RDMA Reads for the call (`svcrdma_wc_read`).
     rdma_read_ns: Option<u64>,

@@ -66,7 +66,7 @@ impl WitnessedRpc {
     }
 }
 
-/// Division of the latency of an RPC among those who took the time. The sum is the latency at the requester.
+/// Division of the latency of an RPC among requester, responder and network. The sum is the latency at the requester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RpcParts {

@@ -3,7 +3,7 @@
 use crate::file::decimal;
 use crate::nfs::{self, CompoundOperation, OperationCode, Procedure};
 
-/// What an RPC calls.
+/// Procedure and operations of an RPC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TracedCall {
     pub(super) procedure: Option<Procedure>,

@@ -63,7 +63,7 @@ pub(crate) struct KernelTraces {
 
 /// Destination of the RPCs.
 pub(crate) struct TraceOutput<'a> {
-    /// `true` to join the RPCs with those of packets, and of other traces.
+    /// `true` to join the RPCs with RPCs of packets, and of other traces.
     pub(crate) is_joined: bool,
     /// Number of the last connection.
     pub(crate) last_number: &'a mut u32,
@@ -151,7 +151,7 @@ mod tests {
         summary: Summary,
     }
 
-    /// Reads events, each at the next millisecond: the thread, the event and its fields.
+    /// Reads events, each at the next millisecond: a thread, an event and fields.
     fn read(lines: &[&str]) -> Found {
         let line = |(number, line): (usize, &&str)| {
             let (thread, rest) = line.split_once(' ').unwrap();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_a_capture_file_are_no_lines_of_a_trace() {
+    fn frames_of_capture_files_are_no_trace() {
         let line = b"nfsd-5 [000] 7.000000: svc_send: xid=0x9 status=0";
         let words = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 0xffff, 0xffff, 7, 0, line.len() as u32, line.len() as u32];
         let file = [words.map(u32::to_le_bytes).as_flattened(), line].concat();

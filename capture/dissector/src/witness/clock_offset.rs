@@ -116,7 +116,7 @@ impl ClockOffset {
         self.latest().or(self.before_step)
     }
 
-    /// Returns bounds that hold since a time by the clock of the first capture; `None` if they are not known, or if a clock was set
+    /// Returns bounds that hold since a time by the clock of the first capture; `None` for unknown bounds, or if a clock was set
     /// meanwhile.
     pub(super) fn since(&self, time: Time) -> Option<ClockBounds> {
         let is_same_clock = self.stepped_at.is_none_or(|stepped| stepped < time);

@@ -1,4 +1,4 @@
-//! Packets that two captures hold, and packets that one of them lacks.
+//! Packets that two captures hold, and packets that one capture lacks.
 //!
 //! All transmissions of a packet have one identity, so what is counted is: the file at the sender holds a packet three times, and the
 //! other file twice. Then one was lost in between, whichever. Only packets that their sender retransmits are counted, and only if both

@@ -42,7 +42,7 @@ impl RpcKey {
     }
 }
 
-/// What the second capture shows of an RPC.
+/// Times and frames of an RPC in the second capture.
 #[derive(Clone, Copy, Debug)]
 struct SecondRpc {
     /// Number among the RPCs of the second capture.

@@ -48,7 +48,7 @@ fn pcap(packets: impl Iterator<Item = (u64, Vec<u8>)>) -> Vec<u8> {
     write_pcap(&packets.map(record).collect::<Vec<_>>(), Pcap { nanoseconds: true, ..Pcap::default() })
 }
 
-/// What was found in two captures.
+/// Findings in two captures.
 struct FoundTwice {
     transactions: Vec<Transaction>,
     lost: [u64; 2],

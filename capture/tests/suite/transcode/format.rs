@@ -47,7 +47,7 @@ pub fn write_pcap(records: &[Record], pcap: Pcap) -> Vec<u8> {
     let mut file = word(if pcap.nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 }).to_vec();
     file.extend([half(2), half(4)].concat());
     let link = records.first().map_or(1, |record| record.link);
-    file.extend([0, 0, 262_144, u32::from(link)].map(word).concat());
+    file.extend([0, 0, 262_144, link].map(word).concat());
     for record in records {
         let fraction = record.time_ns % 1_000_000_000 / if pcap.nanoseconds { 1 } else { 1000 };
         let seconds = record.time_ns / 1_000_000_000;

@@ -1,4 +1,4 @@
-//! Packets of both ends that wait, in the order of the capture, and what they wait for.
+//! Packets of both ends that wait for other packets, in the order of the capture.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ use crate::file::Time;
 /// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
 const REMOTE_ACCESS_ERROR: u8 = 2;
 
-/// Turns packets into operations, if they are in order. Packets that are early are returned as such.
+/// Turns packets in order into operations. Early packets are returned as such.
 #[derive(Debug, Default)]
 pub(super) struct PacketDelivery {
     streams: Sides<RequestStream>,
