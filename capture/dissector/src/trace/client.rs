@@ -252,7 +252,8 @@ impl Task {
                     registering.last = stamp.time;
                 }
             }
-            b"xprtrdma_post_send" => {
+            // A call that is sent after a reply has another reply.
+            b"xprtrdma_post_send" if self.replied.is_none() => {
                 self.posted.get_or_insert(stamp);
                 self.transmissions = self.transmissions.saturating_add(1);
                 if let Some(Registering { first, last }) = self.registering.take() {
@@ -337,6 +338,20 @@ fn rpc_status(task: i64, called: &TracedCall) -> Option<Status> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reply_is_none_to_a_later_call() {
+        let mut trace = ClientTrace::default();
+        let events = [
+            (&b"xprtrdma_reply"[..], "task:0000002d@00000001 xid=0x00000007 credits=64"),
+            (b"xprtrdma_post_send", "task:0000002d@00000001 cq.id=1 cid=59 (2 SGEs) signaled"),
+        ];
+        for (frame, (name, fields)) in (1..).zip(events) {
+            trace.take_event(name, Fields(fields.as_bytes()), Stamp { frame, time: Time(frame) });
+        }
+        let [rpc] = &trace.drain_open()[..] else { panic!("one RPC") };
+        assert_eq!((rpc.call, rpc.reply.unwrap().frame, rpc.times.transmissions), (None, 1, 0));
+    }
 
     #[test]
     fn a_task_has_one_xid() {
